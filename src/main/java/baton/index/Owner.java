@@ -1,0 +1,93 @@
+package baton.index;
+
+/**
+ * One holder of blocks in one context: an engine's rank, or a part of a shared pool. What it holds
+ * is guarded by its context's lock.
+ *
+ * <p>An engine's rank either has a block in a tier or not. A pool part counts the objects that
+ * carry the block, up to 65,535, because a block is gone only with the last of them.
+ */
+public final class Owner {
+  private static final int MAX_OBJECTS = 0xffff;
+
+  private final int id;
+  private final int slot;
+  private final String instance;
+  private final int rank;
+  final LongIntMap held = new LongIntMap();
+
+  private Owner(int id, int slot, String instance, int rank) {
+    this.id = id;
+    this.slot = slot;
+    this.instance = instance;
+    this.rank = rank;
+  }
+
+  static Owner engine(int id, int slot, String instance, int rank) {
+    return new Owner(id, slot, instance, rank);
+  }
+
+  static Owner pool(int id, int slot) {
+    return new Owner(id, slot, null, -1);
+  }
+
+  /** The same owner with nothing held, under another id. */
+  Owner renewed(int newId) {
+    return new Owner(newId, slot, instance, rank);
+  }
+
+  /** Unique in its context for ever; the order of holder sets. */
+  int id() {
+    return id;
+  }
+
+  /** Its place in the context's list; given to another owner once this one has left. */
+  int slot() {
+    return slot;
+  }
+
+  /** True for a part of a shared pool, whose blocks count for every instance. */
+  public boolean isShared() {
+    return instance == null;
+  }
+
+  /** The engine instance, null for a pool part. */
+  public String instance() {
+    return instance;
+  }
+
+  public int rank() {
+    return rank;
+  }
+
+  /** What a held value is after one more copy in a tier; the same value if nothing changes. */
+  int plus(int value, Tier tier) {
+    if (!isShared()) {
+      return value | tier.bit();
+    }
+    int shift = shift(tier);
+    return (value >>> shift & MAX_OBJECTS) == MAX_OBJECTS ? value : value + (1 << shift);
+  }
+
+  /** What a held value is after one copy less in a tier; the same value if there was none. */
+  int minus(int value, Tier tier) {
+    if (!isShared()) {
+      return value & ~tier.bit();
+    }
+    int shift = shift(tier);
+    return (value >>> shift & MAX_OBJECTS) == 0 ? value : value - (1 << shift);
+  }
+
+  /** The tiers, as bits, in which a held value has the block. */
+  int tierBits(int value) {
+    if (!isShared()) {
+      return value;
+    }
+    return ((value & MAX_OBJECTS) == 0 ? 0 : Tier.CPU_SHARE.bit())
+        | (value >>> 16 == 0 ? 0 : Tier.DISK.bit());
+  }
+
+  private static int shift(Tier tier) {
+    return tier == Tier.CPU_SHARE ? 0 : 16;
+  }
+}
