@@ -1,0 +1,158 @@
+package baton.publisher;
+
+import baton.hash.HashProfile;
+import java.io.IOException;
+import java.io.UncheckedIOException;
+import java.util.Comparator;
+import java.util.EnumMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.IntStream;
+import org.jboss.logging.Logger;
+import org.zeromq.SocketType;
+import org.zeromq.ZContext;
+import org.zeromq.ZMQ;
+import zmq.Msg;
+
+/** The threads that own all subscription sockets; a new one goes to the thread with the fewest. */
+public final class Receivers implements AutoCloseable {
+
+  /**
+   * Sizes and limits.
+   *
+   * @param threads that read sockets and apply events
+   * @param ioThreads that move bytes for ZMQ
+   * @param maxSubscriptions sockets that may be open at once
+   * @param receiveHighWaterMark messages that ZMQ keeps for one slow stream before it stops reading
+   * @param maxMessageBytes a longer frame ends its connection
+   */
+  public record Settings(
+      int threads,
+      int ioThreads,
+      int maxSubscriptions,
+      int receiveHighWaterMark,
+      long maxMessageBytes) {}
+
+  /** A subscription that could not be opened; the message says why. */
+  public static final class CannotSubscribe extends Exception {
+    private static final long serialVersionUID = 1L;
+
+    CannotSubscribe(String message) {
+      super(message);
+    }
+  }
+
+  private static final Logger LOG = Logger.getLogger(Receivers.class);
+  private static final int RECONNECT_FIRST_MS = 100;
+  private static final int RECONNECT_MAX_MS = 2_000;
+  private static final int KEEP_ALIVE_IDLE_S = 60;
+
+  /**
+   * jeromq 0.6.0 now and then forgets to read a connection that was made at once
+   * (github.com/zeromq/jeromq/pull/1022); it is made anew after this time.
+   */
+  private static final int HANDSHAKE_MS = 3_000;
+
+  private final Settings settings;
+  private final ZContext context;
+  private final Hosts hosts = new Hosts();
+  private final List<Receiver> receivers;
+  private final Map<PublisherType, EventCounts> counts = new EnumMap<>(PublisherType.class);
+
+  public Receivers(Settings settings) {
+    this.settings = settings;
+    this.context = new ZContext(settings.ioThreads());
+    // ZMQ gives a context's sockets their slots once, at the first socket.
+    context.getContext().setMaxSockets(settings.maxSubscriptions() + 8);
+    context.setLinger(0);
+    // A peer's impossible frame ends in an exception on ZMQ's thread, which goes on; a line will
+    // do.
+    context.setNotificationExceptionHandler((thread, e) -> LOG.warnf("a peer sent no ZMQ: %s", e));
+    for (PublisherType type : PublisherType.values()) {
+      counts.put(type, new EventCounts());
+    }
+    try {
+      receivers =
+          IntStream.range(0, settings.threads()).mapToObj(n -> startReceiver(n, hosts)).toList();
+    } catch (UncheckedIOException e) {
+      context.close();
+      throw e;
+    }
+  }
+
+  private static Receiver startReceiver(int number, Hosts hosts) {
+    try {
+      Receiver receiver = new Receiver("baton-receiver-" + number, hosts);
+      receiver.start();
+      return receiver;
+    } catch (IOException e) {
+      throw new UncheckedIOException("no selector for a receiver thread", e);
+    }
+  }
+
+  /** What came in from all publishers of a type. */
+  public EventCounts counts(PublisherType type) {
+    return counts.get(type);
+  }
+
+  /**
+   * Subscribes to an engine's stream.
+   *
+   * @param name the publisher, for log lines
+   * @param rank the only data-parallel rank whose batches are accepted
+   * @throws CannotSubscribe if the endpoint is none that ZMQ can use, or its port is taken
+   */
+  public Subscription followEngine(
+      String name,
+      String endpoint,
+      PublisherType type,
+      long blockSize,
+      String lora,
+      int rank,
+      HashProfile profile,
+      EngineSink sink)
+      throws CannotSubscribe {
+    var expected = new EngineDecoder.Expected(type, blockSize, lora, rank, profile);
+    return open(endpoint, new EngineDecoder(name, expected, sink, counts.get(type)));
+  }
+
+  /** Subscribes to the stream of a shared pool's master. */
+  public Subscription followPool(String name, String endpoint, HashProfile profile, PoolSink sink)
+      throws CannotSubscribe {
+    EventCounts poolCounts = counts.get(PublisherType.MOONCAKE);
+    return open(endpoint, new PoolDecoder(name, profile, sink, poolCounts));
+  }
+
+  private Subscription open(String endpoint, EventDecoder decoder) throws CannotSubscribe {
+    Receiver receiver =
+        receivers.stream().min(Comparator.comparingInt(Receiver::load)).orElseThrow();
+    return receiver.open(this::newSocket, endpoint, decoder);
+  }
+
+  private ZMQ.Socket newSocket() {
+    ZMQ.Socket socket = context.createSocket(SocketType.SUB);
+    socket.setIPv6(true);
+    socket.setLinger(0);
+    socket.setRcvHWM(settings.receiveHighWaterMark());
+    socket.setMaxMsgSize(settings.maxMessageBytes());
+    // A frame that announces a negative length would send jeromq's thread, and so all other
+    // streams,
+    // into an endless loop. As an empty one it is refused like any other that is not ours.
+    socket.setMsgAllocator(size -> new Msg(Math.max(size, 0)));
+    socket.setReconnectIVL(RECONNECT_FIRST_MS);
+    socket.setReconnectIVLMax(RECONNECT_MAX_MS);
+    socket.setHandshakeIvl(HANDSHAKE_MS);
+    // A host that vanished without a word is noticed, and its connection made anew.
+    socket.setTCPKeepAlive(1);
+    socket.setTCPKeepAliveIdle(KEEP_ALIVE_IDLE_S);
+    socket.subscribe(ZMQ.SUBSCRIPTION_ALL);
+    return socket;
+  }
+
+  @Override
+  public void close() {
+    hosts.close();
+    receivers.forEach(Receiver::close);
+    context.close();
+  }
+}
