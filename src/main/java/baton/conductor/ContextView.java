@@ -1,0 +1,17 @@
+package baton.conductor;
+
+import baton.hash.HashProfile;
+import java.util.SortedMap;
+import java.util.SortedSet;
+
+/**
+ * One context as it is now.
+ *
+ * @param prefixCount different blocks that are held in it
+ * @param instances its instances, each with its registered ranks
+ */
+public record ContextView(
+    ContextKey key,
+    int prefixCount,
+    HashProfile hashProfile,
+    SortedMap<String, SortedSet<Integer>> instances) {}
