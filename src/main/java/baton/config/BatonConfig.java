@@ -1,0 +1,125 @@
+package baton.config;
+
+import io.smallrye.config.ConfigMapping;
+import io.smallrye.config.WithDefault;
+import java.util.List;
+import java.util.Optional;
+
+/** All keys under {@code baton.}, with their defaults. */
+@ConfigMapping(prefix = "baton")
+public interface BatonConfig {
+  Http http();
+
+  Rpc rpc();
+
+  Remote conductor();
+
+  Zmq zmq();
+
+  Registration registration();
+
+  Index index();
+
+  Demo demo();
+
+  /**
+   * The HTTP interface. Host and port are {@code quarkus.http.host} and {@code quarkus.http.port}.
+   */
+  interface Http {
+    /** Bytes of a request body; a longer one is answered 413. */
+    @WithDefault("67108864")
+    int maxBodyBytes();
+
+    /**
+     * Bytes of all request bodies in memory at the same time; beyond it requests are answered 503.
+     */
+    @WithDefault("536870912")
+    long maxBufferedBytes();
+  }
+
+  /** The RPC port, for Mooncake's own clients. */
+  interface Rpc {
+    /** Port; 0 for none. */
+    @WithDefault("13334")
+    int port();
+
+    /** Address. */
+    @WithDefault("0.0.0.0")
+    String host();
+
+    /** Bytes of one request's body; a longer one ends its connection. */
+    @WithDefault("67108864")
+    int maxBodyBytes();
+
+    /**
+     * Bytes of all requests in memory at the same time; one that needs more ends its connection.
+     */
+    @WithDefault("536870912")
+    long maxBufferedBytes();
+
+    /** Connections at the same time; one more is closed at once. */
+    @WithDefault("4096")
+    int maxConnections();
+  }
+
+  /** A Conductor elsewhere that this process serves in place of its own index. */
+  interface Remote {
+    /** {@code host:port} of its RPC port; without it, the process's own index is served. */
+    Optional<String> address();
+
+    /** Milliseconds that connecting to it may take. */
+    @WithDefault("1000")
+    int connectTimeoutMs();
+
+    /** Milliseconds that each request to it may take. */
+    @WithDefault("3000")
+    int requestTimeoutMs();
+  }
+
+  /** The sockets that follow publishers. */
+  interface Zmq {
+    /** Threads that read sockets and apply events; 0 is one for each processor, at most 4. */
+    @WithDefault("0")
+    int threads();
+
+    /** Threads that move bytes between the network and the sockets. */
+    @WithDefault("1")
+    int ioThreads();
+
+    /** Messages kept for one publisher that sends faster than they are applied. */
+    @WithDefault("10000")
+    int receiveHighWaterMark();
+
+    /** Bytes of one event message; a longer one ends its connection. */
+    @WithDefault("16777216")
+    long maxMessageBytes();
+  }
+
+  /** What may be registered. */
+  interface Registration {
+    /** Publishers registered at the same time; one more is answered 503. */
+    @WithDefault("10000")
+    int maxPublishers();
+
+    /** Endpoints that may be registered, {@code *} standing for any text. */
+    @WithDefault("tcp://*,ipc://*")
+    List<String> allowedEndpoints();
+  }
+
+  /** The index. */
+  interface Index {
+    /**
+     * Blocks held, counted once for each owner; further ones are refused and counted. 0 is one for
+     * every 128 bytes of the largest heap.
+     */
+    @WithDefault("0")
+    long maxBlocks();
+  }
+
+  /** Engines that Baton plays itself, to be tried without any. */
+  interface Demo {
+    /** How many engines to play; 0 for none. */
+    @WithDefault("0")
+    int engines();
+  }
+}

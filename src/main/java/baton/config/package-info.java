@@ -1,0 +1,2 @@
+/** What an operator can set: {@link baton.config.BatonConfig}, read once at the start. */
+package baton.config;
