@@ -1,0 +1,101 @@
+package baton.http;
+
+import baton.client.ConductorClient;
+import baton.conductor.HashQuery;
+import baton.conductor.Publisher;
+import baton.conductor.PublisherKey;
+import baton.http.Exchange.Work;
+import baton.rpc.LocalConductor;
+import baton.rpc.Wire.QueryResult;
+import baton.rpc.Wire.UnregisterArgs;
+import io.vertx.ext.web.RoutingContext;
+import jakarta.inject.Inject;
+import jakarta.ws.rs.GET;
+import jakarta.ws.rs.POST;
+import jakarta.ws.rs.Path;
+import jakarta.ws.rs.core.Context;
+import jakarta.ws.rs.core.Response;
+import java.util.concurrent.CompletionStage;
+import java.util.function.Function;
+
+/** The six endpoints of the Mooncake Conductor; {@code META-INF/openapi.yaml} describes them. */
+@Path("/")
+public final class ConductorResource {
+  private final ConductorClient client;
+  private final Exchange exchange;
+  private final QueryMeter meter;
+
+  @Inject
+  ConductorResource(ConductorClient client, Exchange exchange, QueryMeter meter) {
+    this.client = client;
+    this.exchange = exchange;
+    this.meter = meter;
+  }
+
+  @POST
+  @Path("/register")
+  public CompletionStage<Response> register(@Context RoutingContext http) {
+    return exchange.call(
+        http,
+        Work.BLOCKING,
+        body -> {
+          // Checked here too, so that a refusal names its field wherever the Conductor is.
+          Publisher publisher = Requests.register(body);
+          return Replies.Registered.of(
+              client.functions().register(LocalConductor.service(publisher)));
+        });
+  }
+
+  @POST
+  @Path("/unregister")
+  public CompletionStage<Response> unregister(@Context RoutingContext http) {
+    return exchange.call(
+        http,
+        Work.BLOCKING,
+        body -> {
+          PublisherKey key = Requests.unregister(body);
+          return Replies.Unregistered.of(
+              client
+                  .functions()
+                  .unregister(new UnregisterArgs(key.instanceId(), key.tenantId(), key.dpRank())));
+        });
+  }
+
+  @POST
+  @Path("/query")
+  public CompletionStage<Response> query(@Context RoutingContext http) {
+    return hits(http, body -> client.functions().query(Requests.query(body)));
+  }
+
+  @POST
+  @Path("/query_by_hash")
+  public CompletionStage<Response> queryByHash(@Context RoutingContext http) {
+    return hits(http, body -> queryByHash(Requests.queryByHash(body)));
+  }
+
+  private QueryResult queryByHash(HashQuery query) {
+    if (client.functions() instanceof LocalConductor local) {
+      return local.query(query);
+    }
+    throw BadRequest.field(
+        "unsupported", "seq_hashes", "cannot be asked of a Conductor elsewhere; ask by token_ids");
+  }
+
+  private CompletionStage<Response> hits(
+      RoutingContext http, Function<BodyReader, QueryResult> query) {
+    Work work = client.waits() ? Work.BLOCKING : Work.SHORT;
+    return exchange.call(http, work, body -> Replies.Hits.of(meter.time(() -> query.apply(body))));
+  }
+
+  @GET
+  @Path("/services")
+  public Response services(@Context RoutingContext http) {
+    return exchange.answer(http, () -> Replies.Services.of(client.functions().services()));
+  }
+
+  @GET
+  @Path("/global_view")
+  public Response globalView(@Context RoutingContext http) {
+    return exchange.answer(http, () -> Replies.GlobalView.of(client.functions().globalView()));
+  }
+}
