@@ -1,6 +1,8 @@
 package baton.http;
 
 import baton.config.BatonConfig;
+import io.micrometer.core.instrument.Gauge;
+import io.micrometer.core.instrument.MeterRegistry;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
@@ -23,14 +25,13 @@ final class Bodies {
   private final AtomicLong buffered = new AtomicLong();
 
   @Inject
-  Bodies(BatonConfig config) {
+  Bodies(BatonConfig config, MeterRegistry registry) {
     maxBytes = config.http().maxBodyBytes();
     maxBuffered = config.http().maxBufferedBytes();
-  }
-
-  /** Bytes of bodies in memory now. */
-  long buffered() {
-    return buffered.get();
+    Gauge.builder("baton.http.buffered", buffered, AtomicLong::get)
+        .description("Bytes of request bodies in memory")
+        .baseUnit("bytes")
+        .register(registry);
   }
 
   /** A body's bytes; {@link #release} gives its memory back to the budget. */
@@ -39,6 +40,7 @@ final class Bodies {
     private byte[] bytes = new byte[0];
     private int length;
     private long discarded;
+    private boolean ended;
     private boolean failed;
 
     byte[] bytes() {
@@ -96,8 +98,16 @@ final class Bodies {
       }
     }
 
-    private void fail(Throwable failure) {
+    private void end() {
       if (!failed) {
+        ended = true;
+        complete.complete(this);
+      }
+    }
+
+    /** Once it has ended it is another's: a connection that breaks then must not take it away. */
+    private void fail(Throwable failure) {
+      if (!ended && !failed) {
         failed = true;
         release();
         complete.fail(failure);
@@ -114,12 +124,7 @@ final class Bodies {
     Body body = new Body();
     request.exceptionHandler(e -> body.fail(brokenOff()));
     request.handler(chunk -> body.add(chunk, request));
-    request.endHandler(
-        end -> {
-          if (!body.failed) {
-            body.complete.complete(body);
-          }
-        });
+    request.endHandler(end -> body.end());
     if (announcedLength(request) > maxBytes) {
       body.fail(body.tooLarge());
     } else if ("100-continue".equalsIgnoreCase(request.getHeader("Expect"))) {
