@@ -49,45 +49,34 @@ public final class RemoteConductor implements ConductorFunctions {
 
   @Override
   public QueryResult query(QueryRequest request) {
-    return repeatable(link -> link.query(request));
+    return call(link -> link.query(request), true);
   }
 
   @Override
   public RegisterResult register(ServiceConfig service) {
-    return repeatable(link -> link.register(service));
+    return call(link -> link.register(service), true);
   }
 
   @Override
   public UnregisterResult unregister(UnregisterArgs args) {
-    return call(link -> link.unregister(args));
+    return call(link -> link.unregister(args), false);
   }
 
   @Override
   public GlobalView globalView() {
-    return repeatable(RpcLink::globalView);
+    return call(RpcLink::globalView, true);
   }
 
   @Override
   public List<ServiceConfig> services() {
-    return repeatable(RpcLink::services);
+    return call(RpcLink::services, true);
   }
 
   /**
-   * Calls a function that may run twice. A connection that the other side has closed while it was
-   * idle shows only when it is used, so a failure is tried once more, on a new one.
+   * Calls a function on an idle connection, or on a new one. That the other side has closed an idle
+   * one shows only when it is used; a function that may run twice is called again then.
    */
-  private <T> T repeatable(Function<RpcLink, T> function) {
-    try {
-      return call(function);
-    } catch (ConductorFailure e) {
-      if (e.code() != ErrorCode.RPC_FAIL) {
-        throw e;
-      }
-      return call(function);
-    }
-  }
-
-  private <T> T call(Function<RpcLink, T> function) {
+  private <T> T call(Function<RpcLink, T> function, boolean repeatable) {
     try {
       if (!connections.tryAcquire(requestTimeoutMs, TimeUnit.MILLISECONDS)) {
         throw new ConductorFailure(ErrorCode.RPC_TIMEOUT, "all connections are busy");
@@ -97,27 +86,38 @@ public final class RemoteConductor implements ConductorFunctions {
       throw new ConductorFailure(ErrorCode.RPC_FAIL, "interrupted");
     }
     try {
-      RpcLink link = take();
-      try {
-        return function.apply(link);
-      } finally {
-        giveBack(link);
+      RpcLink idleLink = takeIdle();
+      if (idleLink != null) {
+        try {
+          return use(idleLink, function);
+        } catch (ConductorFailure e) {
+          if (!repeatable || e.code() != ErrorCode.RPC_FAIL) {
+            throw e;
+          }
+        }
       }
+      return use(connect(), function);
     } finally {
       connections.release();
     }
   }
 
-  private RpcLink take() {
-    synchronized (this) {
-      if (closed) {
-        throw new ConductorFailure(ErrorCode.CONDUCTOR_UNAVAILABLE, "shutting down");
-      }
-      RpcLink link = idle.pollLast();
-      if (link != null) {
-        return link;
-      }
+  private <T> T use(RpcLink link, Function<RpcLink, T> function) {
+    try {
+      return function.apply(link);
+    } finally {
+      giveBack(link);
     }
+  }
+
+  private synchronized RpcLink takeIdle() {
+    if (closed) {
+      throw new ConductorFailure(ErrorCode.CONDUCTOR_UNAVAILABLE, "shutting down");
+    }
+    return idle.pollLast();
+  }
+
+  private RpcLink connect() {
     try {
       var resolved = new InetSocketAddress(address.getHostString(), address.getPort());
       return RpcLink.connect(

@@ -2,7 +2,6 @@ package baton.rpc;
 
 import baton.config.BatonConfig;
 import io.micrometer.core.instrument.MeterRegistry;
-import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
 import io.vertx.core.AbstractVerticle;
 import io.vertx.core.DeploymentOptions;
@@ -16,7 +15,6 @@ import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
-import org.jboss.logging.Logger;
 
 /**
  * The RPC port, on the event loops that HTTP uses too. Each connection is a {@link RpcConnection};
@@ -24,8 +22,6 @@ import org.jboss.logging.Logger;
  */
 @Singleton
 public final class RpcServer {
-  private static final Logger LOG = Logger.getLogger(RpcServer.class);
-
   private final BatonConfig.Rpc config;
   private final ConductorFunctions conductor;
   private final Vertx vertx;
@@ -87,11 +83,5 @@ public final class RpcServer {
           connection.closed();
         });
     connection.start();
-  }
-
-  void stop(@Observes ShutdownEvent event) {
-    if (port != 0) {
-      LOG.debugf("rpc port %d closes with %d connections", port, connections.get());
-    }
   }
 }
