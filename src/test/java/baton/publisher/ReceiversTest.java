@@ -51,6 +51,8 @@ class ReceiversTest {
 
   private ZMQ.Socket publisher() {
     ZMQ.Socket socket = context.createSocket(SocketType.XPUB);
+    // Tells of every subscriber, not only of the first.
+    socket.setXpubVerbose(true);
     socket.setSndHWM(0);
     socket.setLinger(0);
     socket.setReceiveTimeOut(60_000);
@@ -236,6 +238,8 @@ class ReceiversTest {
         Subscription subscription = follow(receivers, endpoint, closing);
         awaitSubscriber();
         Subscription witness = follow(receivers, endpoint, staying);
+        // It sees the end of the flood only if it has joined before.
+        awaitSubscriber();
         for (int i = 0; i < 2000; i++) {
           send();
         }
