@@ -27,6 +27,7 @@ class ArchitectureTest {
           Map.entry("hash", Set.of()),
           Map.entry("msgpack", Set.of()),
           Map.entry("config", Set.of()),
+          Map.entry("embeds", Set.of()),
           Map.entry("index", Set.of("hash")),
           Map.entry("publisher", Set.of("hash", "msgpack")),
           Map.entry("conductor", Set.of("publisher", "index", "hash")),
@@ -34,13 +35,23 @@ class ArchitectureTest {
           Map.entry("client", Set.of("rpc")),
           Map.entry(
               "http",
-              Set.of("client", "rpc", "conductor", "publisher", "hash", "msgpack", "config")),
+              Set.of(
+                  "client",
+                  "rpc",
+                  "conductor",
+                  "publisher",
+                  "hash",
+                  "msgpack",
+                  "config",
+                  "embeds")),
           Map.entry("demo", Set.of("conductor", "publisher", "hash", "config")),
           Map.entry(
-              "app", Set.of("client", "rpc", "conductor", "publisher", "index", "hash", "config")));
+              "app",
+              Set.of(
+                  "client", "rpc", "conductor", "publisher", "index", "hash", "config", "embeds")));
 
   private static final Set<String> CORE =
-      Set.of("hash", "msgpack", "index", "publisher", "conductor");
+      Set.of("hash", "msgpack", "index", "publisher", "conductor", "embeds");
 
   /** The channel's server side; the rest of its package is the codec. */
   private static final Set<String> RPC_SERVER =
@@ -77,7 +88,9 @@ class ArchitectureTest {
     for (Path source : sources()) {
       String name = source.getFileName().toString().replace(".java", "");
       String own = source.getParent().getFileName().toString();
-      if (own.equals("client") || (own.equals("rpc") && !RPC_SERVER.contains(name))) {
+      if (own.equals("embeds")
+          || own.equals("client")
+          || (own.equals("rpc") && !RPC_SERVER.contains(name))) {
         assertThat(text(source).lines().filter(line -> line.startsWith("import ")))
             .as(source.toString())
             .allMatch(line -> line.matches("import (static )?(java|baton\\.(rpc|client))\\..*"));

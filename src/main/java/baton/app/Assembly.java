@@ -2,11 +2,18 @@ package baton.app;
 
 import baton.conductor.Conductor;
 import baton.config.BatonConfig;
+import baton.config.CacheSize;
+import baton.embeds.PromptEmbedsCache;
 import baton.publisher.Receivers;
+import com.sun.management.OperatingSystemMXBean;
 import io.quarkus.runtime.Startup;
+import io.quarkus.runtime.configuration.ConfigurationException;
 import jakarta.enterprise.inject.Disposes;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
+import java.io.UncheckedIOException;
+import java.lang.management.ManagementFactory;
+import org.eclipse.microprofile.config.Config;
 
 /** Builds the core's objects from the configuration; the one place that does. */
 @Singleton
@@ -37,6 +44,42 @@ final class Assembly {
             maxBlocks > 0 ? maxBlocks : Runtime.getRuntime().maxMemory() / BYTES_PER_BLOCK,
             config.registration().allowedEndpoints());
     return new Conductor(new Receivers(settings), limits);
+  }
+
+  @Produces
+  @Singleton
+  CacheSize promptEmbedsSize(Config values, BatonConfig config) {
+    String gib = values.getConfigValue(CacheSize.VARIABLE).getRawValue();
+    try {
+      return CacheSize.of(gib, config.promptEmbeds().maxUploadBytes(), machineMemory());
+    } catch (IllegalArgumentException e) {
+      throw cannotStart(e.getMessage());
+    }
+  }
+
+  @Produces
+  @Singleton
+  @Startup
+  PromptEmbedsCache promptEmbedsCache(CacheSize size) {
+    try {
+      return new PromptEmbedsCache(size.bytes());
+    } catch (UncheckedIOException e) {
+      throw cannotStart(
+          "the prompt-embeds cache ("
+              + CacheSize.VARIABLE
+              + ") needs a folder for temporary files: "
+              + e.getCause());
+    }
+  }
+
+  /** Bytes of this machine, or of the container that this process runs in. */
+  private static long machineMemory() {
+    return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
+  }
+
+  /** Ends the process with a message for people, and no stack trace. */
+  private static RuntimeException cannotStart(String message) {
+    return new ConfigurationException(message);
   }
 
   void close(@Disposes Conductor conductor) {

@@ -20,6 +20,10 @@ public interface BatonConfig {
 
   Index index();
 
+  PromptEmbeds promptEmbeds();
+
+  Admin admin();
+
   Demo demo();
 
   /**
@@ -114,6 +118,37 @@ public interface BatonConfig {
      */
     @WithDefault("0")
     long maxBlocks();
+  }
+
+  /**
+   * The prompt-embeds cache. Its size is {@code SG_PROMPT_EMBEDS_CACHE_GIB}, which is not under
+   * this prefix: see {@link CacheSize}.
+   */
+  interface PromptEmbeds {
+    /** Payloads being received at the same time; one more is answered 429. */
+    @WithDefault("64")
+    int maxUploads();
+
+    /**
+     * Bytes of all payloads being received, and of those still being sent that the cache has let go
+     * of; beyond it, an upload is answered 429, unless it is the only one. 0 is 1 GiB, or the
+     * cache's size if that is less.
+     */
+    @WithDefault("0")
+    long maxUploadBytes();
+  }
+
+  /** Who may use the endpoints under {@code /admin}. */
+  interface Admin {
+    /**
+     * The secret that requests must bring ({@code Authorization: Bearer …}). Without one, only
+     * requests from this machine's loopback addresses are answered.
+     */
+    Optional<String> token();
+
+    /** Whether registering and unregistering over HTTP needs the same. */
+    @WithDefault("false")
+    boolean guardRegistration();
   }
 
   /** Engines that Baton plays itself, to be tried without any. */

@@ -24,17 +24,20 @@ public final class ConductorResource {
   private final ConductorClient client;
   private final Exchange exchange;
   private final QueryMeter meter;
+  private final AdminGuard guard;
 
   @Inject
-  ConductorResource(ConductorClient client, Exchange exchange, QueryMeter meter) {
+  ConductorResource(ConductorClient client, Exchange exchange, QueryMeter meter, AdminGuard guard) {
     this.client = client;
     this.exchange = exchange;
     this.meter = meter;
+    this.guard = guard;
   }
 
   @POST
   @Path("/register")
   public CompletionStage<Response> register(@Context RoutingContext http) {
+    guard.admitRegistration(http);
     return exchange.call(
         http,
         Work.BLOCKING,
@@ -49,6 +52,7 @@ public final class ConductorResource {
   @POST
   @Path("/unregister")
   public CompletionStage<Response> unregister(@Context RoutingContext http) {
+    guard.admitRegistration(http);
     return exchange.call(
         http,
         Work.BLOCKING,

@@ -16,7 +16,12 @@ import org.jboss.resteasy.reactive.server.ServerExceptionMapper;
  */
 @Singleton
 public final class ErrorMappers {
-  private static final Set<String> READ_ONLY = Set.of("/services", "/global_view");
+  private static final Set<String> READ_ONLY =
+      Set.of(
+          "/services",
+          "/global_view",
+          "/admin/prompt_embeds/can_hold",
+          "/admin/prompt_embeds/stats");
 
   private final Exchange exchange;
 
@@ -34,7 +39,10 @@ public final class ErrorMappers {
   public Response notAllowed(NotAllowedException e, HttpHeaders headers, UriInfo uri) {
     // A path with a slash at its end leads to the same endpoint.
     String path = uri.getPath().replaceAll("/+$", "");
-    String allow = READ_ONLY.contains(path) ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
+    String allow =
+        path.startsWith("/prompt_embeds/")
+            ? "GET, HEAD, PUT, DELETE, OPTIONS"
+            : READ_ONLY.contains(path) ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
     ErrorReply error = ErrorReply.of(405, "method_not_allowed", "allowed here: " + allow);
     return Response.fromResponse(reply(headers, error)).header(HttpHeaders.ALLOW, allow).build();
   }

@@ -77,7 +77,7 @@ final class Exchange {
     return String.join(",", request.headers().getAll("Accept"));
   }
 
-  private static boolean isEncoded(HttpServerRequest request) {
+  static boolean isEncoded(HttpServerRequest request) {
     String encoding = request.getHeader("Content-Encoding");
     return encoding != null && !encoding.equalsIgnoreCase("identity");
   }
@@ -92,6 +92,12 @@ final class Exchange {
     } finally {
       body.release();
     }
+  }
+
+  /** A reply in the type that the client prefers, or in JSON if it wants neither. */
+  Response reply(RoutingContext http, int status, Object value) {
+    Media media = Media.ofAccept(accept(http.request()), Media.JSON);
+    return reply(media == null ? Media.JSON : media, status, value);
   }
 
   /** Replies to a request that has no body. */

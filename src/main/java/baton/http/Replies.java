@@ -1,6 +1,8 @@
 package baton.http;
 
+import baton.embeds.PromptEmbedsCacheStats;
 import baton.rpc.Wire;
+import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.util.LinkedHashMap;
@@ -8,7 +10,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.Set;
 
-/** The replies' shapes, which are the Mooncake Conductor's to the letter. */
+/**
+ * The replies' shapes; those about publishers and prompts are the Mooncake Conductor's to the
+ * letter.
+ */
 final class Replies {
   private Replies() {}
 
@@ -160,6 +165,45 @@ final class Replies {
           view.prefixCount(),
           Profile.of(view.hashProfile()),
           view.instanceRanks());
+    }
+  }
+
+  /**
+   * What came of a payload.
+   *
+   * @param reason why it is not stored; null if it is
+   */
+  @RegisterForReflection
+  record Stored(boolean stored, @JsonInclude(JsonInclude.Include.NON_NULL) String reason) {
+    static final Stored YES = new Stored(true, null);
+  }
+
+  @RegisterForReflection
+  record Miss(String reason) {
+    static final Miss MISS = new Miss("miss");
+  }
+
+  @RegisterForReflection
+  record CanHold(@JsonProperty("can_hold") boolean canHold) {}
+
+  @RegisterForReflection
+  record CacheStats(
+      @JsonProperty("capacity_bytes") long capacityBytes,
+      long entries,
+      @JsonProperty("hit_ratio") double hitRatio,
+      long hits,
+      long lookups,
+      @JsonProperty("oversize_rejections") long oversizeRejections,
+      @JsonProperty("used_bytes") long usedBytes) {
+    static CacheStats of(PromptEmbedsCacheStats stats) {
+      return new CacheStats(
+          stats.capacityBytes(),
+          stats.entries(),
+          stats.hitRatio(),
+          stats.hits(),
+          stats.lookups(),
+          stats.oversizeRejections(),
+          stats.usedBytes());
     }
   }
 }
