@@ -2,21 +2,24 @@ package baton.http;
 
 import baton.embeds.PromptEmbedsCache;
 import baton.embeds.Upload;
-import io.netty.buffer.ByteBuf;
+import io.netty.channel.MaxMessagesRecvByteBufAllocator;
 import io.vertx.core.Future;
 import io.vertx.core.Promise;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerRequest;
+import io.vertx.core.net.impl.ConnectionBase;
+import java.nio.ByteBuffer;
 
 /**
  * Receives one payload: each piece goes from the socket to where it will stay. Ends early, with the
  * reply, as soon as it is known that nothing will be stored. Runs on the request's event loop.
  */
 final class PayloadReceiver {
-  private static final long NON_ASCII = 0x8080_8080_8080_8080L;
-
   /** Bytes of a refused payload that are read and forgotten before the connection is closed. */
   private static final long MAX_DISCARDED = 64L * 1024 * 1024;
+
+  /** Of up to 64 KiB each. */
+  private static final int READS_PER_TURN = 2;
 
   /** The length of a body that does not say how long it is. */
   private static final long UNKNOWN = -1;
@@ -50,6 +53,7 @@ final class PayloadReceiver {
    *     share of {@code uploads} is to be given back with {@link #end}.
    */
   Future<Upload> receive(Uploads uploads) {
+    takeTurns();
     request.exceptionHandler(e -> fail(brokenOff()));
     request.handler(this::add);
     request.endHandler(end -> complete());
@@ -70,6 +74,18 @@ final class PayloadReceiver {
     return received.future();
   }
 
+  /**
+   * By itself a connection reads up to a megabyte before the event loop's others get their turn,
+   * and a lookup should not wait for that.
+   */
+  private void takeTurns() {
+    if (request.connection() instanceof ConnectionBase connection
+        && connection.channel().config().getRecvByteBufAllocator()
+            instanceof MaxMessagesRecvByteBufAllocator reads) {
+      reads.maxMessagesPerRead(READS_PER_TURN);
+    }
+  }
+
   /** Gives its share of the uploads back. */
   void end() {
     if (share != null) {
@@ -83,17 +99,17 @@ final class PayloadReceiver {
       return;
     }
     long length = (upload == null ? 0 : upload.length()) + chunk.length();
-    ByteBuf bytes = bytes(chunk);
+    ByteBuffer bytes = bytes(chunk);
     if (announced == UNKNOWN && !cache.canHold(length)) {
       // Counted once, with the length at which it was given up.
       cache.admits(length);
       fail(notStored());
-    } else if (!isAscii(bytes)) {
+    } else if (!Ascii.isAll(bytes)) {
       fail(BadRequest.field("invalid_value", "body", "has a byte that is not ASCII"));
     } else if (announced == UNKNOWN && !share.grow(chunk.length())) {
       fail(busy());
     } else {
-      upload.append(bytes.nioBuffer());
+      upload.append(bytes);
     }
   }
 
@@ -156,20 +172,7 @@ final class PayloadReceiver {
 
   /** There is no other way to its bytes without copying them. */
   @SuppressWarnings("deprecation")
-  private static ByteBuf bytes(Buffer chunk) {
-    return chunk.getByteBuf();
-  }
-
-  private static boolean isAscii(ByteBuf bytes) {
-    int i = bytes.readerIndex();
-    int end = bytes.writerIndex();
-    long seen = 0;
-    for (; i <= end - Long.BYTES; i += Long.BYTES) {
-      seen |= bytes.getLong(i);
-    }
-    for (; i < end; i++) {
-      seen |= bytes.getByte(i);
-    }
-    return (seen & NON_ASCII) == 0;
+  private static ByteBuffer bytes(Buffer chunk) {
+    return chunk.getByteBuf().nioBuffer();
   }
 }
