@@ -3,6 +3,7 @@ package baton.embeds;
 import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.ByteBuffer;
+import java.nio.channels.ClosedChannelException;
 import java.nio.channels.FileChannel;
 import java.nio.channels.FileChannel.MapMode;
 import java.nio.file.Files;
@@ -64,7 +65,7 @@ final class PayloadMemory {
     }
   }
 
-  private final FileChannel backing;
+  private FileChannel backing;
   private final List<Slab> slabs = new ArrayList<>();
   private final AtomicLong lingering = new AtomicLong();
 
@@ -77,14 +78,17 @@ final class PayloadMemory {
    * @throws UncheckedIOException if there is no folder for temporary files that can be written
    */
   PayloadMemory() {
+    backing = open();
+  }
+
+  private static FileChannel open() {
     try {
       Path file = Files.createTempFile("baton-prompt-embeds", null);
-      backing =
-          FileChannel.open(
-              file,
-              StandardOpenOption.READ,
-              StandardOpenOption.WRITE,
-              StandardOpenOption.DELETE_ON_CLOSE);
+      return FileChannel.open(
+          file,
+          StandardOpenOption.READ,
+          StandardOpenOption.WRITE,
+          StandardOpenOption.DELETE_ON_CLOSE);
     } catch (IOException e) {
       throw new UncheckedIOException(e);
     }
@@ -119,11 +123,24 @@ final class PayloadMemory {
   }
 
   private Slab newSlab() {
+    boolean interrupted = false;
     try {
-      // All slabs are mappings of the same stretch of the file: what is written is not in it.
-      return new Slab(slabs.size(), backing.map(MapMode.PRIVATE, 0, SLAB_BYTES));
+      while (true) {
+        interrupted |= Thread.interrupted();
+        try {
+          // All slabs are mappings of the same stretch of the file: what is written is not in it.
+          return new Slab(slabs.size(), backing.map(MapMode.PRIVATE, 0, SLAB_BYTES));
+        } catch (ClosedChannelException e) {
+          // A thread that is interrupted here closes the channel, for all that come after it.
+          backing = open();
+        }
+      }
     } catch (IOException e) {
       throw new UncheckedIOException("no memory for payloads", e);
+    } finally {
+      if (interrupted) {
+        Thread.currentThread().interrupt();
+      }
     }
   }
 
