@@ -125,8 +125,12 @@ public final class PromptEmbedsCache {
       return false;
     }
     Upload upload = upload(payload.remaining());
-    upload.append(payload);
-    store(key, upload.end());
+    try {
+      upload.append(payload);
+      store(key, upload.end());
+    } finally {
+      upload.discard();
+    }
     return true;
   }
 
