@@ -2,6 +2,7 @@ package baton.embeds;
 
 import baton.embeds.PayloadMemory.Run;
 import java.nio.ByteBuffer;
+import java.util.Arrays;
 import java.util.concurrent.atomic.AtomicInteger;
 
 /**
@@ -9,9 +10,15 @@ import java.util.concurrent.atomic.AtomicInteger;
  * PromptEmbedsCache#get} holds it: its memory is freed when the cache and all holders have let go.
  */
 public final class Payload implements AutoCloseable {
+  private static final int[] NONE_BEFORE = {0};
+
   private final PayloadMemory memory;
   private final Run[] runs;
   private final long length;
+
+  /** The units before each run, so that a byte is found fast among many thousands of runs. */
+  private final int[] unitsBefore;
+
   private final AtomicInteger holders = new AtomicInteger(1);
 
   /** Written before the cache lets go of it, read by the last holder. */
@@ -21,6 +28,10 @@ public final class Payload implements AutoCloseable {
     this.memory = memory;
     this.runs = runs;
     this.length = length;
+    this.unitsBefore = runs.length == 1 ? NONE_BEFORE : new int[runs.length];
+    for (int i = 1; i < runs.length; i++) {
+      unitsBefore[i] = unitsBefore[i - 1] + runs[i - 1].units();
+    }
   }
 
   /** Bytes. */
@@ -39,12 +50,9 @@ public final class Payload implements AutoCloseable {
       throw new IndexOutOfBoundsException(offset + " of " + length);
     }
     requireHeld();
-    long start = 0;
-    int i = 0;
-    while (offset >= start + runs[i].bytes()) {
-      start += runs[i++].bytes();
-    }
-    int from = (int) (offset - start);
+    int found = Arrays.binarySearch(unitsBefore, (int) (offset / PayloadMemory.UNIT));
+    int i = found < 0 ? -found - 2 : found;
+    int from = (int) (offset - (long) unitsBefore[i] * PayloadMemory.UNIT);
     int bytes = (int) Math.min(Math.min(runs[i].bytes() - from, max), length - offset);
     return runs[i].slice(from, bytes).asReadOnlyBuffer();
   }

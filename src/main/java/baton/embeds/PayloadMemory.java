@@ -55,6 +55,10 @@ final class PayloadMemory {
       this.units = units;
     }
 
+    int units() {
+      return units;
+    }
+
     int bytes() {
       return units * UNIT;
     }
