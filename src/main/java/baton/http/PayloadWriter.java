@@ -72,9 +72,11 @@ public final class PayloadWriter implements ServerMessageBodyWriter<Payload> {
       var piece = payload.slice(next, PIECE);
       next += piece.remaining();
       payload.hold();
-      response.write(buffer(piece)).onComplete(sent -> payload.close());
+      // A short payload goes out in one write, its headers included.
+      var sent =
+          next < payload.length() ? response.write(buffer(piece)) : response.end(buffer(piece));
+      sent.onComplete(done -> payload.close());
     }
-    response.end();
   }
 
   /** There is no other way to send bytes from where they are. */

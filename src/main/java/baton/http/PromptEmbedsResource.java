@@ -2,6 +2,7 @@ package baton.http;
 
 import baton.embeds.Payload;
 import baton.embeds.PromptEmbedsCache;
+import io.smallrye.common.annotation.NonBlocking;
 import io.vertx.core.Future;
 import io.vertx.core.http.HttpServerRequest;
 import io.vertx.ext.web.RoutingContext;
@@ -78,11 +79,13 @@ public final class PromptEmbedsResource {
   }
 
   @GET
+  @NonBlocking
   public Response get(@Context RoutingContext http) {
     return look(http, payload -> Response.ok(payload, TEXT).build());
   }
 
   @HEAD
+  @NonBlocking
   public Response head(@Context RoutingContext http) {
     return look(
         http,
@@ -107,6 +110,7 @@ public final class PromptEmbedsResource {
   }
 
   @DELETE
+  @NonBlocking
   public Response delete(@Context RoutingContext http) {
     try {
       PayloadName name = name(http);
