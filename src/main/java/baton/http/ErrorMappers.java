@@ -37,12 +37,13 @@ public final class ErrorMappers {
 
   @ServerExceptionMapper
   public Response notAllowed(NotAllowedException e, HttpHeaders headers, UriInfo uri) {
+    String path = uri.getPath();
     // A path with a slash at its end leads to the same endpoint.
-    String path = uri.getPath().replaceAll("/+$", "");
+    boolean readOnly = READ_ONLY.contains(path.replaceAll("/+$", ""));
     String allow =
         path.startsWith("/prompt_embeds/")
             ? "GET, HEAD, PUT, DELETE, OPTIONS"
-            : READ_ONLY.contains(path) ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
+            : readOnly ? "GET, HEAD, OPTIONS" : "POST, OPTIONS";
     ErrorReply error = ErrorReply.of(405, "method_not_allowed", "allowed here: " + allow);
     return Response.fromResponse(reply(headers, error)).header(HttpHeaders.ALLOW, allow).build();
   }

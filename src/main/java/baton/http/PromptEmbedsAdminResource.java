@@ -8,7 +8,6 @@ import jakarta.ws.rs.GET;
 import jakarta.ws.rs.POST;
 import jakarta.ws.rs.Path;
 import jakarta.ws.rs.core.Context;
-import jakarta.ws.rs.core.HttpHeaders;
 import jakarta.ws.rs.core.Response;
 import java.math.BigInteger;
 import java.util.List;
@@ -60,12 +59,11 @@ public final class PromptEmbedsAdminResource {
     guard.admit(http);
     cache.clear();
     cache.trim();
-    return Response.noContent().header(HttpHeaders.CACHE_CONTROL, "no-store").build();
+    return Response.noContent().build();
   }
 
   private Response answer(RoutingContext http, Supplier<Object> action) {
     guard.admit(http);
-    http.response().putHeader(HttpHeaders.CACHE_CONTROL, "no-store");
     return exchange.answer(http, action);
   }
 }

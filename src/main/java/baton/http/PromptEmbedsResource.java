@@ -44,7 +44,7 @@ public final class PromptEmbedsResource {
   public CompletionStage<Response> put(@Context RoutingContext http) {
     PayloadName name;
     try {
-      name = name(http);
+      name = PayloadName.of(http.request());
       requirePayload(http.request());
     } catch (BadRequest e) {
       http.request().resume();
@@ -101,7 +101,7 @@ public final class PromptEmbedsResource {
 
   private Response look(RoutingContext http, Function<Payload, Response> found) {
     try {
-      PayloadName name = name(http);
+      PayloadName name = PayloadName.of(http.request());
       Payload payload = cache.get(name.identifier(), name.salt());
       return payload == null ? exchange.reply(http, 404, Replies.Miss.MISS) : found.apply(payload);
     } catch (BadRequest e) {
@@ -113,17 +113,12 @@ public final class PromptEmbedsResource {
   @NonBlocking
   public Response delete(@Context RoutingContext http) {
     try {
-      PayloadName name = name(http);
+      PayloadName name = PayloadName.of(http.request());
       cache.remove(name.identifier(), name.salt());
       return Response.noContent().build();
     } catch (BadRequest e) {
       return refusal(http, e);
     }
-  }
-
-  private static PayloadName name(RoutingContext http) {
-    http.response().putHeader(HttpHeaders.CACHE_CONTROL, "no-store");
-    return PayloadName.of(http.request());
   }
 
   private Response refusal(RoutingContext http, Throwable failure) {
