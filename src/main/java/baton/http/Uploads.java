@@ -5,6 +5,7 @@ import baton.config.CacheSize;
 import baton.embeds.PromptEmbedsCache;
 import io.micrometer.core.instrument.Gauge;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.Startup;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 
@@ -14,6 +15,7 @@ import jakarta.inject.Singleton;
  * that slow readers cannot make memory grow. Both figures are guarded by this object's monitor.
  */
 @Singleton
+@Startup
 final class Uploads {
   private final PromptEmbedsCache cache;
   private final int maxUploads;
