@@ -2,6 +2,7 @@ package baton.http;
 
 import baton.embeds.Payload;
 import io.netty.buffer.Unpooled;
+import io.vertx.core.Context;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.http.HttpServerResponse;
 import io.vertx.ext.web.RoutingContext;
@@ -21,6 +22,10 @@ import org.jboss.resteasy.reactive.server.spi.ServerRequestContext;
 /**
  * Sends a payload from where it lies, at the pace of its reader. Each piece holds the payload until
  * the socket has taken it, so that its memory is not another's while it is being read.
+ *
+ * <p>Works on the request's event loop, which is where the endpoint that replies with a payload
+ * must be: on any other thread, the socket may take all between finding its queue full and asking
+ * to be told when it no longer is, and nobody would go on.
  */
 @Provider
 public final class PayloadWriter implements ServerMessageBodyWriter<Payload> {
@@ -43,6 +48,10 @@ public final class PayloadWriter implements ServerMessageBodyWriter<Payload> {
 
   @Override
   public void writeResponse(Payload payload, Type generic, ServerRequestContext context) {
+    if (!Context.isOnEventLoopThread()) {
+      payload.close();
+      throw new IllegalStateException("payloads are sent on the event loop only");
+    }
     var request = (ResteasyReactiveRequestContext) context;
     RoutingContext http = request.serverRequest().unwrap(RoutingContext.class);
     HttpServerResponse response = http.response();
