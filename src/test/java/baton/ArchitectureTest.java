@@ -93,7 +93,10 @@ class ArchitectureTest {
           || (own.equals("rpc") && !RPC_SERVER.contains(name))) {
         assertThat(text(source).lines().filter(line -> line.startsWith("import ")))
             .as(source.toString())
-            .allMatch(line -> line.matches("import (static )?(java|baton\\.(rpc|client))\\..*"));
+            .allMatch(
+                line ->
+                    line.matches(
+                        "import (static )?(java|javax\\.crypto|baton\\.(rpc|client|embeds))\\..*"));
       }
     }
   }
