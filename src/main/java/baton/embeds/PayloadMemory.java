@@ -25,7 +25,7 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 final class PayloadMemory {
   /** Bytes; small, because on average half of a payload's last unit is empty. */
-  static final int UNIT = 512;
+  static final int UNIT = 128;
 
   private static final int SLAB_BYTES = 16 * 1024 * 1024;
   private static final int SLAB_UNITS = SLAB_BYTES / UNIT;
@@ -173,7 +173,6 @@ final class PayloadMemory {
     for (int last = slabs.size() - 1; last >= 0 && slabs.get(last).free == SLAB_UNITS; last--) {
       slabs.remove(last);
     }
-    firstFree = Math.min(firstFree, slabs.size());
   }
 
   /** Bytes in units that are taken. */
