@@ -9,6 +9,7 @@ import java.math.BigInteger;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
+import java.net.http.HttpRequest.BodyPublisher;
 import java.net.http.HttpRequest.BodyPublishers;
 import java.net.http.HttpResponse;
 import java.net.http.HttpResponse.BodyHandlers;
@@ -74,11 +75,16 @@ final class Api {
   }
 
   static Reply send(String method, String path, byte[] body, String... headers) {
+    return sendBody(
+        method,
+        path,
+        body == null ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(body),
+        headers);
+  }
+
+  static Reply sendBody(String method, String path, BodyPublisher body, String... headers) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(uri().resolve(path))
-            .timeout(PATIENCE)
-            .method(
-                method, body == null ? BodyPublishers.noBody() : BodyPublishers.ofByteArray(body));
+        HttpRequest.newBuilder(uri().resolve(path)).timeout(PATIENCE).method(method, body);
     if (headers.length > 0) {
       request.headers(headers);
     }

@@ -6,6 +6,7 @@ import java.io.EOFException;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
+import java.net.InetSocketAddress;
 import java.net.Socket;
 import java.net.URI;
 import java.nio.charset.StandardCharsets;
@@ -23,8 +24,20 @@ final class Wire implements AutoCloseable {
   private final OutputStream out;
 
   Wire() throws IOException {
+    this("127.0.0.1", 0);
+  }
+
+  /**
+   * @param unread bytes that the system may take in before they are read, about; 0 is its own
+   *     choice
+   */
+  Wire(String host, int unread) throws IOException {
     URI uri = Api.uri();
-    socket = new Socket("127.0.0.1", uri.getPort());
+    socket = new Socket();
+    if (unread > 0) {
+      socket.setReceiveBufferSize(unread);
+    }
+    socket.connect(new InetSocketAddress(host, uri.getPort()));
     socket.setSoTimeout((int) Api.PATIENCE.toMillis());
     socket.setTcpNoDelay(true);
     in = new BufferedInputStream(socket.getInputStream());
@@ -64,15 +77,25 @@ final class Wire implements AutoCloseable {
 
   /** The next reply; {@link EOFException} if the connection ends before it. */
   Api.Reply reply() throws IOException {
+    Api.Reply head = head();
+    byte[] body = read(Integer.parseInt(head.header("Content-Length").orElse("0")));
+    return Api.reply(head.status(), head.headers(), body);
+  }
+
+  /** The next reply without its body, which comes next or, after HEAD, not at all. */
+  Api.Reply head() throws IOException {
     int status = Integer.parseInt(line().split(" ")[1]);
     Map<String, List<String>> headers = new TreeMap<>(String.CASE_INSENSITIVE_ORDER);
     for (String line = line(); !line.isEmpty(); line = line()) {
       String[] parts = line.split(":", 2);
       headers.computeIfAbsent(parts[0], k -> new ArrayList<>()).add(parts[1].strip());
     }
-    String length = headers.getOrDefault("Content-Length", List.of("0")).get(0);
-    byte[] body = in.readNBytes(Integer.parseInt(length));
-    return Api.reply(status, headers, body);
+    return Api.reply(status, headers, new byte[0]);
+  }
+
+  /** The next bytes, fewer only at the connection's end. */
+  byte[] read(int count) throws IOException {
+    return in.readNBytes(count);
   }
 
   private String line() throws IOException {
@@ -86,6 +109,12 @@ final class Wire implements AutoCloseable {
       }
     }
     return line.toString(StandardCharsets.ISO_8859_1);
+  }
+
+  /** Breaks the connection off, which the other side sees as a failure. */
+  void reset() throws IOException {
+    socket.setSoLinger(true, 0);
+    socket.close();
   }
 
   @Override
