@@ -12,7 +12,7 @@ import org.junit.jupiter.api.Test;
  * the first run on took the one who sends it, a thread of many connections, some twenty seconds.
  */
 class FragmentedPayloadTest {
-  private static final int BYTES = 50 << 20;
+  private static final int BYTES = 16 << 20;
   private static final int UNITS = BYTES / PayloadMemory.UNIT;
 
   @Test
