@@ -90,7 +90,8 @@ final class Wire implements AutoCloseable {
       String[] parts = line.split(":", 2);
       headers.computeIfAbsent(parts[0], k -> new ArrayList<>()).add(parts[1].strip());
     }
-    return Api.reply(status, headers, new byte[0]);
+    String type = headers.getOrDefault("Content-Type", List.of("")).get(0).split(";")[0];
+    return new Api.Reply(status, type, headers, "", null);
   }
 
   /** The next bytes, fewer only at the connection's end. */
