@@ -23,6 +23,9 @@ public final class ContextIndex {
   private int nextId;
   private volatile boolean closed;
 
+  /** How often an owner was hidden. */
+  private volatile int hides;
+
   public ContextIndex(Budget budget) {
     this.budget = budget;
   }
@@ -150,6 +153,28 @@ public final class ContextIndex {
     return renewed;
   }
 
+  /**
+   * Hides an engine's rank: queries find it with nothing, whatever it stores and removes. It has to
+   * be shown again before it leaves, or before the context is closed, to give back what it holds.
+   *
+   * @return what is listed in its place, for {@link #show}
+   */
+  public synchronized Owner hide(Owner owner) {
+    Owner standIn = owner.renewed(nextId++);
+    if (!closed && isListed(owner)) {
+      owner.hiddenAt = ++hides;
+      list(standIn);
+    }
+    return standIn;
+  }
+
+  /** Shows an owner as it is now; it may have been renewed since it was hidden. */
+  public synchronized void show(Owner standIn, Owner owner) {
+    if (!closed && isListed(standIn)) {
+      list(owner);
+    }
+  }
+
   /** Removes an owner and all that it holds: for queries in one step, then block by block. */
   public void leave(Owner owner) {
     synchronized (this) {
@@ -209,6 +234,7 @@ public final class ContextIndex {
    * @param instance only this one's ranks, or empty for all
    */
   public PrefixMatch match(int length, LongSupplier keys, String instance) {
+    int hidesBefore = hides;
     PrefixWalk walk = new PrefixWalk(members(instance));
     for (int i = 0; i < length && walk.isOpen(); i++) {
       Holders holders = blocks.get(keys.getAsLong());
@@ -217,7 +243,7 @@ public final class ContextIndex {
       }
       walk.next(holders);
     }
-    return walk.result();
+    return walk.result(hidesBefore);
   }
 
   private Owner[] members(String instance) {

@@ -16,6 +16,9 @@ public final class Owner {
   private final int rank;
   final LongIntMap held = new LongIntMap();
 
+  /** The count of its context's hidings when it was last hidden; 0 if it never was. */
+  volatile int hiddenAt;
+
   private Owner(int id, int slot, String instance, int rank) {
     this.id = id;
     this.slot = slot;

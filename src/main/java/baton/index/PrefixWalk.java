@@ -99,12 +99,16 @@ final class PrefixWalk {
     stepBlocks[tier][step] = depth;
   }
 
-  PrefixMatch result() {
+  /**
+   * @param hidesBefore how often owners had been hidden when this walk began; it may have met one
+   *     that was hidden later in a state that it never was in
+   */
+  PrefixMatch result(int hidesBefore) {
     List<PrefixMatch.RankMatch> ranks = new ArrayList<>();
     for (Owner member : members) {
       if (member != null && !member.isShared()) {
         int[] blocks = new int[Tier.COUNT];
-        for (int tier = 0; tier < Tier.COUNT; tier++) {
+        for (int tier = 0; tier < Tier.COUNT && member.hiddenAt <= hidesBefore; tier++) {
           int steps = taken[member.slot() * Tier.COUNT + tier];
           blocks[tier] = steps == this.steps[tier] ? depth : stepBlocks[tier][steps];
         }
