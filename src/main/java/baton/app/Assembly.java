@@ -5,6 +5,7 @@ import baton.config.BatonConfig;
 import baton.config.CacheSize;
 import baton.embeds.PromptEmbedsCache;
 import baton.publisher.Receivers;
+import baton.publisher.RecoverySettings;
 import com.sun.management.OperatingSystemMXBean;
 import io.quarkus.runtime.Startup;
 import io.quarkus.runtime.configuration.ConfigurationException;
@@ -23,6 +24,9 @@ final class Assembly {
   /** What a held block costs, tables half empty and holder sets included. */
   private static final int BYTES_PER_BLOCK = 128;
 
+  /** The part of the heap that messages may take while they wait for others: one in so many. */
+  private static final int HEAP_SHARE_HELD = 8;
+
   @Produces
   @Singleton
   @Startup
@@ -36,7 +40,8 @@ final class Assembly {
             zmq.ioThreads(),
             config.registration().maxPublishers(),
             zmq.receiveHighWaterMark(),
-            zmq.maxMessageBytes());
+            zmq.maxMessageBytes(),
+            recovery(config.recovery()));
     long maxBlocks = config.index().maxBlocks();
     var limits =
         new Conductor.Limits(
@@ -80,6 +85,20 @@ final class Assembly {
   /** Ends the process with a message for people, and no stack trace. */
   private static RuntimeException cannotStart(String message) {
     return new ConfigurationException(message);
+  }
+
+  private static RecoverySettings recovery(BatonConfig.Recovery config) {
+    return new RecoverySettings(
+        config.answerTimeoutMs(),
+        config.timeoutMs(),
+        config.maxHeldMessages(),
+        config.maxHeldBytes(),
+        config.maxTotalHeldBytes() > 0
+            ? config.maxTotalHeldBytes()
+            : Runtime.getRuntime().maxMemory() / HEAP_SHARE_HELD,
+        config.onLoss() == BatonConfig.OnLoss.KEEP,
+        config.checkIntervalMs(),
+        config.lostTimeoutMs());
   }
 
   void close(@Disposes Conductor conductor) {

@@ -1,6 +1,7 @@
 package baton.app;
 
 import baton.conductor.Conductor;
+import baton.publisher.StreamStatus;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import org.eclipse.microprofile.health.HealthCheck;
@@ -29,6 +30,10 @@ final class ConductorHealth implements HealthCheck {
     conductor
         .publishersByState()
         .forEach((state, count) -> response.withData("publishers_" + state.label(), count));
-    return response.build();
+    return response
+        .withData("publishers_partial", conductor.countStreams(s -> s.partialSince() >= 0))
+        .withData("publishers_suspect", conductor.countStreams(StreamStatus::suspect))
+        .withData("publishers_mismatched", conductor.countStreams(s -> !s.problems().isEmpty()))
+        .build();
   }
 }

@@ -5,6 +5,7 @@ import baton.publisher.EventCounts;
 import baton.publisher.EventKind;
 import baton.publisher.PublisherType;
 import baton.publisher.Refusal;
+import baton.publisher.StreamStatus;
 import baton.publisher.Subscription;
 import io.micrometer.core.instrument.FunctionCounter;
 import io.micrometer.core.instrument.Gauge;
@@ -12,6 +13,7 @@ import io.micrometer.core.instrument.MeterRegistry;
 import io.micrometer.core.instrument.binder.MeterBinder;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
+import java.util.function.Predicate;
 import java.util.function.ToDoubleFunction;
 
 /** The conductor's state and counters as meters; labels are bounded by enums. */
@@ -35,6 +37,25 @@ final class ConductorMetrics implements MeterBinder {
           .tag("state", state.label())
           .register(registry);
     }
+    streams(
+        registry,
+        "baton.publishers.partial",
+        "Publishers whose history is not known from its beginning",
+        s -> s.partialSince() >= 0);
+    streams(
+        registry,
+        "baton.publishers.suspect",
+        "Publishers whose blocks were kept although messages were lost",
+        StreamStatus::suspect);
+    streams(
+        registry,
+        "baton.publishers.mismatched",
+        "Publishers that are not what their registration says",
+        s -> !s.problems().isEmpty());
+    Gauge.builder("baton.held", conductor, Conductor::heldBytes)
+        .description("Bytes of messages that wait for those before them")
+        .baseUnit("bytes")
+        .register(registry);
     gauge(registry, "baton.contexts", "Contexts that have an engine", Conductor::contextCount);
     gauge(
         registry,
@@ -46,6 +67,11 @@ final class ConductorMetrics implements MeterBinder {
         "baton.blocks.limit",
         "Blocks that may be held; further ones are refused",
         c -> c.budget().limit());
+  }
+
+  private void streams(
+      MeterRegistry registry, String name, String description, Predicate<StreamStatus> which) {
+    gauge(registry, name, description, c -> c.countStreams(which));
   }
 
   private void gauge(
@@ -75,13 +101,35 @@ final class ConductorMetrics implements MeterBinder {
         type,
         counts,
         EventCounts::duplicates);
+    counter(registry, "baton.gaps", "Jumps in the numbering", type, counts, EventCounts::gaps);
     counter(
         registry,
-        "baton.gaps",
-        "Jumps in the numbering; each retracted its publisher's blocks",
+        "baton.messages.missing",
+        "Numbers that were jumped over",
         type,
         counts,
-        EventCounts::gaps);
+        EventCounts::missing);
+    counter(
+        registry,
+        "baton.replays",
+        "Requests for what was missed",
+        type,
+        counts,
+        EventCounts::replays);
+    counter(
+        registry,
+        "baton.messages.replayed",
+        "Messages applied that such requests brought",
+        type,
+        counts,
+        EventCounts::replayed);
+    counter(
+        registry,
+        "baton.losses",
+        "Gaps that could not be filled",
+        type,
+        counts,
+        EventCounts::losses);
     counter(
         registry,
         "baton.restarts",

@@ -9,6 +9,7 @@ import baton.index.Tier;
 import baton.publisher.EventCounts;
 import baton.publisher.PublisherType;
 import baton.publisher.Receivers;
+import baton.publisher.StreamStatus;
 import baton.publisher.Subscription;
 import java.util.ArrayList;
 import java.util.Arrays;
@@ -22,6 +23,7 @@ import java.util.TreeSet;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ConcurrentSkipListMap;
 import java.util.function.LongSupplier;
+import java.util.function.Predicate;
 import java.util.function.ToLongFunction;
 import org.jboss.logging.Logger;
 
@@ -157,6 +159,7 @@ public final class Conductor implements AutoCloseable {
           receivers.followEngine(
               publisher.key().loggable(),
               publisher.endpoint(),
+              publisher.replayEndpoint(),
               publisher.type(),
               publisher.blockSize(),
               publisher.loraName(),
@@ -210,6 +213,7 @@ public final class Conductor implements AutoCloseable {
       blocks.leave();
     } else {
       contexts.remove(key);
+      blocks.show();
       context.index.close();
     }
   }
@@ -319,6 +323,27 @@ public final class Conductor implements AutoCloseable {
     }
     registrations.values().forEach(r -> counts.merge(r.subscription().state(), 1, Integer::sum));
     return counts;
+  }
+
+  /** How each registered publisher's stream is, by key. */
+  public List<PublisherStatus> statuses() {
+    requireOpen();
+    return registrations.values().stream()
+        .map(r -> new PublisherStatus(r.publisher(), r.subscription().status()))
+        .toList();
+  }
+
+  /** How many registered publishers' streams are so. Also while shutting down. */
+  public long countStreams(Predicate<StreamStatus> which) {
+    return registrations.values().stream()
+        .map(r -> r.subscription().status())
+        .filter(which)
+        .count();
+  }
+
+  /** Bytes of messages that wait for those before them. */
+  public long heldBytes() {
+    return receivers.heldBytes();
   }
 
   /** What came in from all publishers of a type. */

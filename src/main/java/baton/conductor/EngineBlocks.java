@@ -11,6 +11,9 @@ final class EngineBlocks implements EngineSink {
   private final ContextIndex index;
   private Owner owner;
 
+  /** Listed in the owner's place while that is hidden; else null. */
+  private Owner standIn;
+
   EngineBlocks(ContextIndex index, String instanceId, int rank) {
     this.index = index;
     this.owner = index.joinEngine(instanceId, rank);
@@ -40,8 +43,24 @@ final class EngineBlocks implements EngineSink {
     owner = index.retract(owner);
   }
 
+  @Override
+  public void hide() {
+    if (standIn == null) {
+      standIn = index.hide(owner);
+    }
+  }
+
+  @Override
+  public void show() {
+    if (standIn != null) {
+      index.show(standIn, owner);
+      standIn = null;
+    }
+  }
+
   /** Called when the publisher's thread is done with it. */
   void leave() {
+    show();
     index.leave(owner);
   }
 

@@ -16,6 +16,8 @@ public interface BatonConfig {
 
   Zmq zmq();
 
+  Recovery recovery();
+
   Registration registration();
 
   Index index();
@@ -97,6 +99,57 @@ public interface BatonConfig {
     /** Bytes of one event message; a longer one ends its connection. */
     @WithDefault("16777216")
     long maxMessageBytes();
+  }
+
+  /** What happens to blocks when messages of their publisher are lost. */
+  enum OnLoss {
+    /** They are removed. */
+    RETRACT,
+    /** They stay, and the publisher is marked as suspect. */
+    KEEP
+  }
+
+  /** How missed messages are recovered. */
+  interface Recovery {
+    /** Milliseconds that a publisher may be silent when it is asked for what was missed. */
+    @WithDefault("5000")
+    int answerTimeoutMs();
+
+    /** Milliseconds that a recovery may take; then what is missing counts as lost. */
+    @WithDefault("20000")
+    int timeoutMs();
+
+    /** Messages of one publisher that may wait for those before them. */
+    @WithDefault("100000")
+    int maxHeldMessages();
+
+    /** Bytes of one publisher's messages that may wait for those before them. */
+    @WithDefault("67108864")
+    long maxHeldBytes();
+
+    /** Bytes of all messages that may wait; 0 is an eighth of the largest heap. */
+    @WithDefault("0")
+    long maxTotalHeldBytes();
+
+    /**
+     * What happens to a publisher's blocks when messages are lost: {@code retract} or {@code keep}.
+     */
+    @WithDefault("retract")
+    OnLoss onLoss();
+
+    /**
+     * Milliseconds of silence after which a publisher that can replay is asked whether something
+     * was missed; 0 for never.
+     */
+    @WithDefault("10000")
+    int checkIntervalMs();
+
+    /**
+     * Milliseconds after which the blocks of a publisher whose connection is gone are removed; 0
+     * for never.
+     */
+    @WithDefault("0")
+    int lostTimeoutMs();
   }
 
   /** What may be registered. */

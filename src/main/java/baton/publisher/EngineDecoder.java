@@ -2,6 +2,7 @@ package baton.publisher;
 
 import baton.hash.HashProfile;
 import baton.msgpack.MsgpackReader;
+import java.util.List;
 
 /**
  * The events of vLLM and SGLang, as maps with a {@code type} or as arrays that start with the tag,
@@ -25,6 +26,13 @@ final class EngineDecoder extends EventDecoder {
   private static final int GROUP_IDX = 6;
   private static final int SPEC_KIND = 7;
   private static final int SLIDING_WINDOW = 8;
+  private static final int PARENT = 9;
+  private static final int TOKENS = 10;
+
+  /** What makes a block's hash depend on more than its tokens. */
+  private static final int EXTRA_KEYS = 11;
+
+  private static final int SALT = 12;
   private static final int IGNORED = -1;
   private static final byte[][] FIELDS =
       names(
@@ -36,23 +44,27 @@ final class EngineDecoder extends EventDecoder {
           "lora_name",
           "group_idx",
           "kv_cache_spec_kind",
-          "kv_cache_spec_sliding_window");
+          "kv_cache_spec_sliding_window",
+          "parent_block_hash",
+          "token_ids",
+          "extra_keys",
+          "cache_salt");
   private static final int[] STORED_ORDER = {
     BLOCK_HASHES,
-    IGNORED,
-    IGNORED,
+    PARENT,
+    TOKENS,
     BLOCK_SIZE,
     LORA_ID,
     MEDIUM,
     LORA_NAME,
-    IGNORED,
+    EXTRA_KEYS,
     GROUP_IDX,
     SPEC_KIND,
     SLIDING_WINDOW
   };
-  // SGLang's additions after the medium (a salt, a session) change nothing.
+  // SGLang's additions after the medium (a salt, a session) change nothing but the hashes.
   private static final int[] SGLANG_STORED_ORDER = {
-    BLOCK_HASHES, IGNORED, IGNORED, BLOCK_SIZE, LORA_ID, MEDIUM
+    BLOCK_HASHES, PARENT, TOKENS, BLOCK_SIZE, LORA_ID, MEDIUM, SALT
   };
   private static final int[] REMOVED_ORDER = {BLOCK_HASHES, MEDIUM, GROUP_IDX};
   private static final int[] CLEARED_ORDER = {MEDIUM};
@@ -85,16 +97,21 @@ final class EngineDecoder extends EventDecoder {
   private Medium medium;
   private boolean hasMedium;
   private boolean isPrefixGroup;
+  private boolean cleared;
+  private boolean startsChain;
+  private int tokensAt;
+  private final Mismatches mismatches;
 
   EngineDecoder(String publisher, Expected expected, EngineSink sink, EventCounts counts) {
     super(publisher, sink, counts);
     this.expected = expected;
     this.sink = sink;
+    this.mismatches = new Mismatches(publisher, expected);
   }
 
   @Override
   boolean isOurRank(MsgpackReader reader) {
-    return reader.tryNil() || reader.int64() == expected.rank();
+    return reader.tryNil() || mismatches.isRank(reader.int64());
   }
 
   @Override
@@ -127,7 +144,7 @@ final class EngineDecoder extends EventDecoder {
       }
     }
     return switch (tag) {
-      case STORED -> stored();
+      case STORED -> stored(reader);
       case REMOVED -> removed();
       case CLEARED -> cleared();
       default -> Refusal.UNKNOWN_EVENT;
@@ -144,6 +161,8 @@ final class EngineDecoder extends EventDecoder {
     medium = Medium.DEVICE;
     hasMedium = false;
     isPrefixGroup = true;
+    startsChain = true;
+    tokensAt = -1;
   }
 
   private int[] order() {
@@ -181,8 +200,29 @@ final class EngineDecoder extends EventDecoder {
         medium = expected.isVllm() ? Medium.ofVllm(name) : Medium.ofSglang(name);
         hasMedium = true;
       }
+      case PARENT, SALT -> {
+        startsChain = false;
+        reader.skip();
+      }
+      case TOKENS -> {
+        tokensAt = reader.position();
+        reader.skip();
+      }
+      case EXTRA_KEYS -> {
+        startsChain &= hasNoExtraKeys(reader);
+      }
       default -> vllmField(field, reader);
     }
+  }
+
+  /** A list with nothing for the first block. */
+  private static boolean hasNoExtraKeys(MsgpackReader reader) {
+    int start = reader.position();
+    boolean none =
+        reader.type() == MsgpackReader.Type.ARRAY && (reader.arrayHeader() == 0 || reader.tryNil());
+    reader.position(start);
+    reader.skip();
+    return none;
   }
 
   private void vllmField(int field, MsgpackReader reader) {
@@ -201,7 +241,7 @@ final class EngineDecoder extends EventDecoder {
     }
   }
 
-  private Refusal stored() {
+  private Refusal stored(MsgpackReader reader) {
     if (!hasHashes || !hasBlockSize) {
       return Refusal.MALFORMED_EVENT;
     }
@@ -212,10 +252,15 @@ final class EngineDecoder extends EventDecoder {
       return Refusal.UNSUPPORTED_GROUP;
     }
     if (!fitsBlockSize()) {
+      mismatches.seenBlockSize(blockSize);
       return Refusal.WRONG_BLOCK_SIZE;
     }
     if (!fitsLora()) {
+      mismatches.seenLora(lora);
       return Refusal.WRONG_LORA;
+    }
+    if (startsChain && tokensAt >= 0 && hashes.count() > 0 && medium == Medium.DEVICE) {
+      mismatches.probe(reader, tokensAt, hashes.keys()[0]);
     }
     counts.countApplied(EventKind.STORED);
     if (sink.stored(medium, hashes.keys(), hashes.count()) > 0) {
@@ -261,6 +306,29 @@ final class EngineDecoder extends EventDecoder {
     }
     counts.countApplied(EventKind.CLEARED);
     sink.cleared(hasMedium ? medium : null);
+    cleared |= !hasMedium;
     return null;
+  }
+
+  @Override
+  boolean takeCleared() {
+    boolean was = cleared;
+    cleared = false;
+    return was;
+  }
+
+  @Override
+  List<String> problems() {
+    return mismatches.sentences();
+  }
+
+  @Override
+  void hide() {
+    sink.hide();
+  }
+
+  @Override
+  void show() {
+    sink.show();
   }
 }

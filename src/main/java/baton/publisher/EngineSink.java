@@ -13,4 +13,12 @@ public non-sealed interface EngineSink extends Sink {
 
   /** The engine has nothing any more: in one medium, or in all if it is null. */
   void cleared(Medium medium);
+
+  /**
+   * Nothing of it is to be found by queries, whatever is stored and removed, until {@link #show}.
+   */
+  void hide();
+
+  /** What it has now is to be found again. */
+  void show();
 }

@@ -5,6 +5,7 @@ import baton.msgpack.MsgpackException;
 import baton.msgpack.MsgpackReader;
 import java.nio.charset.StandardCharsets;
 import java.util.EnumSet;
+import java.util.List;
 import java.util.Set;
 import org.jboss.logging.Logger;
 
@@ -142,6 +143,25 @@ abstract sealed class EventDecoder permits EngineDecoder, PoolDecoder {
   /** All that the publisher owns may be wrong: have it removed. */
   final void retract() {
     sink.retract();
+  }
+
+  /** Nothing that the publisher owns is to be shown, until {@link #show}. */
+  void hide() {
+    throw new IllegalStateException("pools are not recovered");
+  }
+
+  void show() {
+    throw new IllegalStateException("pools are not recovered");
+  }
+
+  /** Whether the publisher said, since this was asked last, that it has nothing any more. */
+  boolean takeCleared() {
+    return false;
+  }
+
+  /** Sentences about what makes the publisher's blocks unreachable by queries. Any thread. */
+  List<String> problems() {
+    return List.of();
   }
 
   /** An array of block hashes into a reused array. */

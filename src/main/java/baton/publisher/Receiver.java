@@ -6,10 +6,12 @@ import java.nio.channels.ClosedChannelException;
 import java.nio.channels.SelectionKey;
 import java.nio.channels.Selector;
 import java.util.ArrayDeque;
+import java.util.PriorityQueue;
 import java.util.Queue;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentLinkedQueue;
 import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Supplier;
 import org.jboss.logging.Logger;
@@ -32,8 +34,18 @@ final class Receiver {
   private final Selector selector = Selector.open();
   private final Queue<Runnable> commands = new ConcurrentLinkedQueue<>();
   private final AtomicInteger load = new AtomicInteger();
+  private final PriorityQueue<Timer> timers = new PriorityQueue<>();
   private final Thread thread;
   private final Hosts hosts;
+  private final Supplier<ZMQ.Socket> replaySockets;
+
+  /** Something to be done at a time of the monotonic clock. */
+  private record Timer(long at, Runnable action) implements Comparable<Timer> {
+    @Override
+    public int compareTo(Timer other) {
+      return Long.compare(at - other.at, 0);
+    }
+  }
 
   /**
    * Streams that may have messages. A ZMQ socket signals only once, so nobody leaves before it is
@@ -43,8 +55,12 @@ final class Receiver {
 
   private volatile boolean stopping;
 
-  Receiver(String name, Hosts hosts) throws IOException {
+  /**
+   * @param replaySockets makes the socket of one request for what was missed
+   */
+  Receiver(String name, Hosts hosts, Supplier<ZMQ.Socket> replaySockets) throws IOException {
     this.hosts = hosts;
+    this.replaySockets = replaySockets;
     thread = new Thread(this::run, name);
     thread.setDaemon(true);
   }
@@ -58,14 +74,19 @@ final class Receiver {
     return load.get();
   }
 
-  Subscription open(Supplier<ZMQ.Socket> sockets, String endpoint, EventDecoder decoder)
+  /** Makes a subscription around a socket, which is used by this thread only. */
+  interface Opening {
+    Subscription open(Receiver receiver, ZMQ.Socket socket);
+  }
+
+  Subscription open(Supplier<ZMQ.Socket> sockets, String endpoint, Opening opening)
       throws Receivers.CannotSubscribe {
     var opened = new CompletableFuture<Subscription>();
     load.incrementAndGet();
     execute(
         () -> {
           try {
-            opened.complete(openHere(sockets.get(), endpoint, decoder));
+            opened.complete(openHere(sockets.get(), opening));
           } catch (RuntimeException | IOException e) {
             opened.completeExceptionally(e);
           }
@@ -90,11 +111,10 @@ final class Receiver {
     return new Receivers.CannotSubscribe("cannot subscribe to " + endpoint + ": " + reason);
   }
 
-  private Subscription openHere(ZMQ.Socket socket, String endpoint, EventDecoder decoder)
-      throws ClosedChannelException {
+  private Subscription openHere(ZMQ.Socket socket, Opening opening) throws ClosedChannelException {
     try {
-      Subscription subscription = new Subscription(this, socket, endpoint, decoder);
-      if (Hosts.isNamed(endpoint)) {
+      Subscription subscription = opening.open(this, socket);
+      if (Hosts.isNamed(subscription.endpoint())) {
         attachWhenKnown(subscription, 0);
       } else {
         subscription.attach();
@@ -135,6 +155,55 @@ final class Receiver {
     }
   }
 
+  /** Called by ZMQ's threads. */
+  void connected(Subscription subscription) {
+    execute(
+        () -> {
+          subscription.connected();
+          makeReady(subscription);
+        });
+  }
+
+  /**
+   * Asks a publisher for what it has published from a number on.
+   *
+   * @return null if there is no room for a socket now
+   */
+  Replay openReplay(Subscription subscription, String endpoint, long from) {
+    try {
+      Replay replay = new Replay(replaySockets.get(), selector, subscription);
+      hosts.whenKnown(
+          endpoint,
+          0,
+          () -> stopping || replay.isClosed(),
+          () -> execute(() -> ask(replay, subscription, endpoint, from)));
+      return replay;
+    } catch (ClosedChannelException e) {
+      throw new IllegalStateException("a socket that was just made is closed", e);
+    } catch (ZMQException e) {
+      // It will be asked again.
+      LOG.debugf(e, "publisher %s: no socket to ask with", subscription.publisher());
+      return null;
+    }
+  }
+
+  private void ask(Replay replay, Subscription subscription, String endpoint, long from) {
+    if (!replay.isClosed()) {
+      try {
+        replay.ask(endpoint, from);
+        makeReady(subscription);
+      } catch (ZMQException e) {
+        // It will be asked again.
+        LOG.debugf(e, "publisher %s: cannot ask", subscription.publisher());
+      }
+    }
+  }
+
+  /** Runs an action on this thread, some time from now. Called by this thread. */
+  void after(int delayMs, Runnable action) {
+    timers.add(new Timer(System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(delayMs), action));
+  }
+
   /** Closes a subscription; when this returns, none of its events is applied any more. */
   void close(Subscription subscription) {
     var closed = new CompletableFuture<Void>();
@@ -149,7 +218,7 @@ final class Receiver {
     closed.join();
   }
 
-  private void execute(Runnable command) {
+  void execute(Runnable command) {
     commands.add(command);
     if (Thread.currentThread() == thread || !thread.isAlive()) {
       runCommands();
@@ -161,15 +230,20 @@ final class Receiver {
   private void run() {
     try {
       while (!stopping) {
-        if (ready.isEmpty()) {
+        if (!ready.isEmpty()) {
+          selector.selectNow();
+        } else if (timers.isEmpty()) {
           selector.select();
         } else {
-          selector.selectNow();
+          // At least a millisecond, because 0 means for ever.
+          long wait = TimeUnit.NANOSECONDS.toMillis(timers.peek().at() - System.nanoTime());
+          selector.select(Math.max(1, wait));
         }
         selector.selectedKeys().forEach(key -> makeReady((Subscription) key.attachment()));
         selector.selectedKeys().clear();
         runCommands();
         serveReady();
+        runTimers();
       }
       selector.keys().forEach(key -> ((Subscription) key.attachment()).closeSocket());
     } catch (IOException e) {
@@ -185,6 +259,16 @@ final class Receiver {
         command.run();
       } catch (RuntimeException e) {
         LOG.error("a receiver's command failed", e);
+      }
+    }
+  }
+
+  private void runTimers() {
+    while (!timers.isEmpty() && timers.peek().at() - System.nanoTime() <= 0) {
+      try {
+        timers.poll().action().run();
+      } catch (RuntimeException e) {
+        LOG.error("a receiver's timer failed", e);
       }
     }
   }
@@ -211,7 +295,7 @@ final class Receiver {
     }
   }
 
-  private void makeReady(Subscription subscription) {
+  void makeReady(Subscription subscription) {
     if (!subscription.isReady()) {
       subscription.setReady(true);
       ready.add(subscription);

@@ -7,6 +7,7 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.IntStream;
 import org.jboss.logging.Logger;
 import org.zeromq.SocketType;
@@ -25,13 +26,15 @@ public final class Receivers implements AutoCloseable {
    * @param maxSubscriptions sockets that may be open at once
    * @param receiveHighWaterMark messages that ZMQ keeps for one slow stream before it stops reading
    * @param maxMessageBytes a longer frame ends its connection
+   * @param recovery how missed messages are recovered
    */
   public record Settings(
       int threads,
       int ioThreads,
       int maxSubscriptions,
       int receiveHighWaterMark,
-      long maxMessageBytes) {}
+      long maxMessageBytes,
+      RecoverySettings recovery) {}
 
   /** A subscription that could not be opened; the message says why. */
   public static final class CannotSubscribe extends Exception {
@@ -58,12 +61,15 @@ public final class Receivers implements AutoCloseable {
   private final Hosts hosts = new Hosts();
   private final List<Receiver> receivers;
   private final Map<PublisherType, EventCounts> counts = new EnumMap<>(PublisherType.class);
+  private final AtomicLong heldBytes = new AtomicLong();
 
   public Receivers(Settings settings) {
     this.settings = settings;
     this.context = new ZContext(settings.ioThreads());
     // ZMQ gives a context's sockets their slots once, at the first socket.
-    context.getContext().setMaxSockets(settings.maxSubscriptions() + 8);
+    // Each stream may have one for what it missed, too; and one that was closed has its slot for a
+    // while.
+    context.getContext().setMaxSockets(4 * settings.maxSubscriptions() + 8);
     context.setLinger(0);
     // A peer's impossible frame ends in an exception on ZMQ's thread, which goes on; a line will
     // do.
@@ -72,17 +78,16 @@ public final class Receivers implements AutoCloseable {
       counts.put(type, new EventCounts());
     }
     try {
-      receivers =
-          IntStream.range(0, settings.threads()).mapToObj(n -> startReceiver(n, hosts)).toList();
+      receivers = IntStream.range(0, settings.threads()).mapToObj(this::startReceiver).toList();
     } catch (UncheckedIOException e) {
       context.close();
       throw e;
     }
   }
 
-  private static Receiver startReceiver(int number, Hosts hosts) {
+  private Receiver startReceiver(int number) {
     try {
-      Receiver receiver = new Receiver("baton-receiver-" + number, hosts);
+      Receiver receiver = new Receiver("baton-receiver-" + number, hosts, this::newReplaySocket);
       receiver.start();
       return receiver;
     } catch (IOException e) {
@@ -99,12 +104,14 @@ public final class Receivers implements AutoCloseable {
    * Subscribes to an engine's stream.
    *
    * @param name the publisher, for log lines
+   * @param replayEndpoint where the engine can be asked for what was missed; empty for nowhere
    * @param rank the only data-parallel rank whose batches are accepted
    * @throws CannotSubscribe if the endpoint is none that ZMQ can use, or its port is taken
    */
   public Subscription followEngine(
       String name,
       String endpoint,
+      String replayEndpoint,
       PublisherType type,
       long blockSize,
       String lora,
@@ -113,24 +120,52 @@ public final class Receivers implements AutoCloseable {
       EngineSink sink)
       throws CannotSubscribe {
     var expected = new EngineDecoder.Expected(type, blockSize, lora, rank, profile);
-    return open(endpoint, new EngineDecoder(name, expected, sink, counts.get(type)));
+    var decoder = new EngineDecoder(name, expected, sink, new EventCounts(counts.get(type)));
+    return open(endpoint, replayEndpoint, decoder);
   }
 
   /** Subscribes to the stream of a shared pool's master. */
   public Subscription followPool(String name, String endpoint, HashProfile profile, PoolSink sink)
       throws CannotSubscribe {
-    EventCounts poolCounts = counts.get(PublisherType.MOONCAKE);
-    return open(endpoint, new PoolDecoder(name, profile, sink, poolCounts));
+    var poolCounts = new EventCounts(counts.get(PublisherType.MOONCAKE));
+    return open(endpoint, "", new PoolDecoder(name, profile, sink, poolCounts));
   }
 
-  private Subscription open(String endpoint, EventDecoder decoder) throws CannotSubscribe {
+  private Subscription open(String endpoint, String replayEndpoint, EventDecoder decoder)
+      throws CannotSubscribe {
     Receiver receiver =
         receivers.stream().min(Comparator.comparingInt(Receiver::load)).orElseThrow();
-    return receiver.open(this::newSocket, endpoint, decoder);
+    RecoverySettings recovery = settings.recovery();
+    var held =
+        new Held(
+            new Held.Limits(
+                recovery.maxHeldMessages(),
+                recovery.maxHeldBytes(),
+                recovery.maxTotalHeldBytes(),
+                heldBytes));
+    return receiver.open(
+        this::newSocket,
+        endpoint,
+        (owner, socket) ->
+            new Subscription(owner, socket, endpoint, replayEndpoint, decoder, recovery, held));
+  }
+
+  /** Bytes of messages that wait for those before them. */
+  public long heldBytes() {
+    return heldBytes.get();
+  }
+
+  private ZMQ.Socket newReplaySocket() {
+    return limited(context.createSocket(SocketType.DEALER));
   }
 
   private ZMQ.Socket newSocket() {
-    ZMQ.Socket socket = context.createSocket(SocketType.SUB);
+    ZMQ.Socket socket = limited(context.createSocket(SocketType.SUB));
+    socket.subscribe(ZMQ.SUBSCRIPTION_ALL);
+    return socket;
+  }
+
+  private ZMQ.Socket limited(ZMQ.Socket socket) {
     socket.setIPv6(true);
     socket.setLinger(0);
     socket.setRcvHWM(settings.receiveHighWaterMark());
@@ -145,7 +180,6 @@ public final class Receivers implements AutoCloseable {
     // A host that vanished without a word is noticed, and its connection made anew.
     socket.setTCPKeepAlive(1);
     socket.setTCPKeepAliveIdle(KEEP_ALIVE_IDLE_S);
-    socket.subscribe(ZMQ.SUBSCRIPTION_ALL);
     return socket;
   }
 

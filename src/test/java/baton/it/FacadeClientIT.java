@@ -6,6 +6,7 @@ import static org.assertj.core.api.Assertions.assertThat;
 import baton.client.ConductorClient;
 import baton.conductor.Conductor;
 import baton.publisher.Receivers;
+import baton.publisher.RecoverySettings;
 import baton.rpc.LocalConductor;
 import baton.rpc.RpcTestServer;
 import io.quarkus.test.common.QuarkusTestResourceLifecycleManager;
@@ -26,7 +27,9 @@ class FacadeClientIT extends ClientSuite {
 
     @Override
     public Map<String, String> start() {
-      var receivers = new Receivers(new Receivers.Settings(1, 1, 100, 10_000, 16 << 20));
+      var receivers =
+          new Receivers(
+              new Receivers.Settings(1, 1, 100, 10_000, 16 << 20, RecoverySettings.DEFAULT));
       var limits = new Conductor.Limits(100, 1_000_000, List.of("tcp://*"));
       conductor = new Conductor(receivers, limits);
       server = new RpcTestServer(new LocalConductor(conductor));

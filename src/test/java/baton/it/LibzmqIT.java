@@ -153,8 +153,9 @@ class LibzmqIT {
     Registration engine = follow(publisher);
     long duplicates = router.metric("baton_messages_duplicate_total{type=vLLM}");
 
-    publisher.next(8).send(store(PROMPT.key(0)));
-    publisher.next(8).send(VLLM.batch(VLLM.cleared()));
+    Object batch = store(PROMPT.key(0));
+    publisher.next(8).send(batch);
+    publisher.next(8).send(batch);
     publisher.next(9).send(store(PROMPT.key(1)));
 
     router.awaitDevice(engine, PROMPT, 8);

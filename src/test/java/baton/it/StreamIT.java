@@ -283,10 +283,12 @@ class StreamIT {
     long duplicates = router.metric("baton_messages_duplicate_total{type=vLLM}");
     long restarts = router.metric("baton_restarts_total{type=vLLM}");
 
-    publisher.next(5).send(store(PROMPT.key(0)));
-    publisher.send(store(PROMPT.key(1)));
-    publisher.next(6).send(VLLM.batch(VLLM.removed(PROMPT.key(0), "GPU")));
-    publisher.next(5).send(VLLM.batch(VLLM.cleared()));
+    Object first = store(PROMPT.key(0));
+    Object second = store(PROMPT.key(1));
+    publisher.next(5).send(first);
+    publisher.send(second);
+    publisher.next(6).send(second);
+    publisher.next(5).send(first);
     publisher.next(0).send(store(OTHER_PROMPT.keys()));
     publisher.next(7).send(store(PROMPT.key(2)));
 
@@ -295,6 +297,22 @@ class StreamIT {
     assertThat(router.metric("baton_messages_duplicate_total{type=vLLM}"))
         .isEqualTo(duplicates + 3);
     assertThat(router.metric("baton_restarts_total{type=vLLM}")).isEqualTo(restarts);
+  }
+
+  @Test
+  void message_underAKnownNumber_thatSaysSomethingElse_isARestart() {
+    EnginePublisher publisher = serve();
+    Registration engine = follow(publisher);
+    long restarts = router.metric("baton_restarts_total{type=vLLM}");
+
+    publisher.send(store(PROMPT.key(0)));
+    publisher.send(store(PROMPT.key(1)));
+    router.awaitDevice(engine, PROMPT, 8);
+    publisher.next(0).send(store(OTHER_PROMPT.key(0)));
+
+    router.awaitDevice(engine, OTHER_PROMPT, 4);
+    assertThat(router.hit(engine, PROMPT).device()).isZero();
+    assertThat(router.metric("baton_restarts_total{type=vLLM}")).isEqualTo(restarts + 1);
   }
 
   @Test
@@ -377,9 +395,10 @@ class StreamIT {
     router.awaitDevice(engine, PROMPT, 16);
     publisher.close();
     EnginePublisher again = opened(EnginePublisher.serve(engine.endpoint())).awaitSubscriber();
-    again.send(store(OTHER_PROMPT.key(0)));
+    Object first = store(OTHER_PROMPT.key(0));
+    again.send(first);
     again.send(store(OTHER_PROMPT.key(1)));
-    again.next(0).send(VLLM.batch(VLLM.cleared()));
+    again.next(0).send(first);
     again.next(2).send(store(OTHER_PROMPT.key(2)));
 
     router.awaitDevice(engine, OTHER_PROMPT, 12);
@@ -387,21 +406,23 @@ class StreamIT {
   }
 
   @Test
-  void newConnection_thatGoesOnCounting_keepsTheBlocks() {
+  void newConnection_thatGoesOnCounting_startsFromNothing_becauseItMayBeAnotherEngine() {
     EnginePublisher publisher = serve();
     Registration engine = follow(publisher);
     publisher.send(store(PROMPT.key(0)));
     router.awaitDevice(engine, PROMPT, 4);
     publisher.close();
     EnginePublisher again = opened(EnginePublisher.serve(engine.endpoint())).awaitSubscriber();
-    again.next(1).send(store(PROMPT.key(1)));
-    router.awaitDevice(engine, PROMPT, 8);
+    Object first = store(OTHER_PROMPT.key(0));
+    again.next(1).send(first);
+    router.awaitDevice(engine, OTHER_PROMPT, 4);
+    assertThat(router.hit(engine, PROMPT).device()).isZero();
 
-    // It was no restart, and a late duplicate is none either.
+    // From there on it is one stream again.
     long restarts = router.metric("baton_restarts_total{type=vLLM}");
-    again.next(1).send(VLLM.batch(VLLM.cleared()));
-    again.send(store(PROMPT.key(2)));
-    router.awaitDevice(engine, PROMPT, 12);
+    again.next(1).send(first);
+    again.send(store(OTHER_PROMPT.key(1)));
+    router.awaitDevice(engine, OTHER_PROMPT, 8);
     assertThat(router.metric("baton_restarts_total{type=vLLM}")).isEqualTo(restarts);
   }
 

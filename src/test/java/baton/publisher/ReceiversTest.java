@@ -36,7 +36,7 @@ class ReceiversTest {
   private static final HashProfile PROFILE =
       new HashProfile("vllm_v1", "sha256_cbor", "0", "low64_be");
   private static final Receivers.Settings SETTINGS =
-      new Receivers.Settings(2, 1, 2000, 1000, 1 << 20);
+      new Receivers.Settings(2, 1, 2000, 1000, 1 << 20, RecoverySettings.DEFAULT);
   // Nobody serves it: a port of the reserved range.
   private static final String NOBODY = "tcp://127.0.0.1:1";
 
@@ -92,6 +92,12 @@ class ReceiversTest {
     public void cleared(Medium medium) {}
 
     @Override
+    public void hide() {}
+
+    @Override
+    public void show() {}
+
+    @Override
     public void retract() {
       retracted.incrementAndGet();
     }
@@ -99,7 +105,8 @@ class ReceiversTest {
 
   private static Subscription follow(Receivers receivers, String endpoint, EngineSink sink) {
     try {
-      return receivers.followEngine("test", endpoint, PublisherType.VLLM, 4, "", 0, PROFILE, sink);
+      return receivers.followEngine(
+          "test", endpoint, "", PublisherType.VLLM, 4, "", 0, PROFILE, sink);
     } catch (Receivers.CannotSubscribe e) {
       throw new AssertionError(e);
     }

@@ -47,6 +47,16 @@ final class RecordingSink implements EngineSink, PoolSink {
   }
 
   @Override
+  public void hide() {
+    heard.add("hidden");
+  }
+
+  @Override
+  public void show() {
+    heard.add("shown");
+  }
+
+  @Override
   public void retract() {
     heard.add("retracted");
   }
