@@ -18,7 +18,10 @@ import jakarta.ws.rs.core.Response;
 import java.util.concurrent.CompletionStage;
 import java.util.function.Function;
 
-/** The six endpoints of the Mooncake Conductor; {@code META-INF/openapi.yaml} describes them. */
+/**
+ * The six endpoints of the Mooncake Conductor, and the state of its streams; {@code
+ * META-INF/openapi.yaml} describes them.
+ */
 @Path("/")
 public final class ConductorResource {
   private final ConductorClient client;
@@ -95,6 +98,21 @@ public final class ConductorResource {
   @Path("/services")
   public Response services(@Context RoutingContext http) {
     return exchange.answer(http, () -> Replies.Services.of(client.functions().services()));
+  }
+
+  /** Not one of the Conductor's own: how each publisher's stream is. */
+  @GET
+  @Path("/services/status")
+  public Response status(@Context RoutingContext http) {
+    return exchange.answer(
+        http,
+        () -> {
+          if (client.functions() instanceof LocalConductor local) {
+            return Replies.Statuses.of(local.statuses());
+          }
+          throw BadRequest.of(
+              400, "unsupported", "the streams of a Conductor elsewhere cannot be asked for");
+        });
   }
 
   @GET

@@ -19,6 +19,7 @@ public final class ErrorMappers {
   private static final Set<String> READ_ONLY =
       Set.of(
           "/services",
+          "/services/status",
           "/global_view",
           "/admin/prompt_embeds/can_hold",
           "/admin/prompt_embeds/stats");

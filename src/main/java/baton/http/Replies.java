@@ -1,10 +1,18 @@
 package baton.http;
 
+import baton.conductor.Publisher;
+import baton.conductor.PublisherStatus;
 import baton.embeds.PromptEmbedsCacheStats;
+import baton.publisher.EventCounts;
+import baton.publisher.EventKind;
+import baton.publisher.Refusal;
+import baton.publisher.StreamStatus;
 import baton.rpc.Wire;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import io.quarkus.runtime.annotations.RegisterForReflection;
+import java.time.Duration;
+import java.time.Instant;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -136,6 +144,90 @@ final class Replies {
           profile.pythonHashSeed(),
           profile.rootDigest(),
           profile.indexProjection());
+    }
+  }
+
+  @RegisterForReflection
+  record Statuses(int count, List<Status> publishers) {
+    static Statuses of(List<PublisherStatus> statuses) {
+      Instant now = Instant.now();
+      return new Statuses(statuses.size(), statuses.stream().map(s -> Status.of(s, now)).toList());
+    }
+  }
+
+  /**
+   * A publisher's stream.
+   *
+   * @param since when it came into its state, ISO 8601
+   * @param lastSequence -1 before the first
+   * @param lastMessageAgeMs null before the first
+   * @param partialSince the first number from which all is known; null if all is
+   */
+  @RegisterForReflection
+  record Status(
+      @JsonProperty("instance_id") String instanceId,
+      @JsonProperty("tenant_id") String tenantId,
+      @JsonProperty("dp_rank") int dpRank,
+      String type,
+      String endpoint,
+      @JsonProperty("replay_endpoint") String replayEndpoint,
+      String state,
+      String since,
+      @JsonProperty("last_sequence") long lastSequence,
+      @JsonProperty("last_message_age_ms") Long lastMessageAgeMs,
+      @JsonProperty("partial_since") Long partialSince,
+      boolean suspect,
+      List<String> problems,
+      long messages,
+      long duplicates,
+      Map<String, Long> events,
+      Map<String, Long> refused,
+      long gaps,
+      long missing,
+      long replays,
+      long replayed,
+      long losses,
+      long restarts,
+      @JsonProperty("held_bytes") long heldBytes) {
+    static Status of(PublisherStatus status, Instant now) {
+      Publisher publisher = status.publisher();
+      StreamStatus stream = status.stream();
+      EventCounts counts = stream.counts();
+      Map<String, Long> events = new LinkedHashMap<>();
+      for (EventKind kind : EventKind.values()) {
+        events.put(kind.label(), counts.applied(kind));
+      }
+      Map<String, Long> refused = new LinkedHashMap<>();
+      for (Refusal reason : Refusal.values()) {
+        refused.put(reason.label(), counts.refused(reason));
+      }
+      return new Status(
+          publisher.instanceId(),
+          publisher.tenantId(),
+          publisher.dpRank(),
+          publisher.type().label(),
+          publisher.endpoint(),
+          publisher.replayEndpoint(),
+          stream.state().label(),
+          stream.since().toString(),
+          stream.lastSequence(),
+          stream.lastMessage() == null
+              ? null
+              : (Long) Math.max(0, Duration.between(stream.lastMessage(), now).toMillis()),
+          stream.partialSince() < 0 ? null : (Long) stream.partialSince(),
+          stream.suspect(),
+          stream.problems(),
+          counts.messages(),
+          counts.duplicates(),
+          events,
+          refused,
+          counts.gaps(),
+          counts.missing(),
+          counts.replays(),
+          counts.replayed(),
+          counts.losses(),
+          counts.restarts(),
+          stream.heldBytes());
     }
   }
 

@@ -7,6 +7,7 @@ import baton.conductor.HashQuery;
 import baton.conductor.PrefixHits;
 import baton.conductor.Publisher;
 import baton.conductor.PublisherKey;
+import baton.conductor.PublisherStatus;
 import baton.conductor.Query;
 import baton.conductor.Rejection;
 import baton.conductor.TierTokens;
@@ -192,6 +193,11 @@ public final class LocalConductor implements ConductorFunctions {
   @Override
   public List<ServiceConfig> services() {
     return run(() -> conductor.services().stream().map(LocalConductor::service).toList());
+  }
+
+  /** How each publisher's stream is; the channel has no function for it. */
+  public List<PublisherStatus> statuses() {
+    return conductor.statuses();
   }
 
   /** A publisher as the channel shows it. */

@@ -21,13 +21,13 @@ import org.junit.jupiter.api.Timeout;
  * was not put under its key, also while the payload is being evicted, and nothing is lost count of.
  *
  * <p>A payload's length and bytes follow from its key and its version, which are its first words.
- * Runs for {@code -Dbaton.soak-seconds}, 5 by default.
+ * Runs for {@code -Dbaton.soak-seconds}, 30 by default.
  */
 @Timeout(value = 15, unit = TimeUnit.MINUTES)
 class PromptEmbedsCacheConcurrencyTest {
   private static final int THREADS = 64;
   private static final long RUN_NANOS =
-      TimeUnit.SECONDS.toNanos(Long.getLong("baton.soak-seconds", 5));
+      TimeUnit.SECONDS.toNanos(Long.getLong("baton.soak-seconds", 30));
   private static final int KEYS = 400;
   private static final String[] SALTS = {null, "s", "t", "u"};
 

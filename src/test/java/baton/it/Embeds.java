@@ -21,6 +21,9 @@ final class Embeds {
 
   static final int OVERHEAD = 512;
 
+  /** Bytes; memory is taken in these. */
+  static final int UNIT = 128;
+
   /** The longest payload that such a cache can hold. */
   static final int LONGEST = CAPACITY - OVERHEAD;
 

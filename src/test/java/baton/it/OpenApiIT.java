@@ -33,6 +33,7 @@ class OpenApiIT {
             "/register",
             "/unregister",
             "/services",
+            "/services/status",
             "/global_view",
             "/prompt_embeds/{identifier}",
             "/admin/prompt_embeds/can_hold",
@@ -74,6 +75,11 @@ class OpenApiIT {
         .isEqualTo(names(servicesExample.at("/services/0")));
     assertThat(services.at("/services/0/HashProfile"))
         .isEqualTo(servicesExample.at("/services/0/HashProfile"));
+    JsonNode status = Api.get("/services/status").body().at("/publishers/0");
+    JsonNode statusExample = document.at("/components/examples/StatusesExample/value/publishers/0");
+    assertThat(names(status)).isEqualTo(names(statusExample));
+    assertThat(names(status.path("events"))).isEqualTo(names(statusExample.path("events")));
+    assertThat(names(status.path("refused"))).isEqualTo(names(statusExample.path("refused")));
     JsonNode view = Api.get("/global_view").body();
     assertThat(names(view.at("/contexts/0")))
         .isEqualTo(names(replyExample("global_view", "get").at("/contexts/0")));

@@ -52,7 +52,7 @@ class PromptEmbedsUploadIT {
 
   /** Nothing but {@link #OLD} takes memory, and nobody's payload is on its way. */
   private static void awaitOnlyOld(Stats stats) {
-    Embeds.awaitMemory(512);
+    Embeds.awaitMemory(Embeds.UNIT);
     assertThat(stats()).isEqualTo(stats);
     assertHeld("k", OLD);
   }
