@@ -56,6 +56,8 @@ public final class Receivers implements AutoCloseable {
    */
   private static final int HANDSHAKE_MS = 3_000;
 
+  private static final int REPLAY_HANDSHAKE_MS = 1_000;
+
   private final Settings settings;
   private final ZContext context;
   private final Hosts hosts = new Hosts();
@@ -156,7 +158,10 @@ public final class Receivers implements AutoCloseable {
   }
 
   private ZMQ.Socket newReplaySocket() {
-    return limited(context.createSocket(SocketType.DEALER));
+    ZMQ.Socket socket = limited(context.createSocket(SocketType.DEALER));
+    // Somebody waits for its answer, and it is alone.
+    socket.setHandshakeIvl(REPLAY_HANDSHAKE_MS);
+    return socket;
   }
 
   private ZMQ.Socket newSocket() {

@@ -16,6 +16,12 @@ import zmq.io.Metadata;
  * <p>A quiet recovery only looks whether there is anything to recover; it does not stop the stream.
  */
 final class Recovery {
+  /**
+   * An engine sends its answer in one go, and ZMQ drops what its queue has no room for, the end
+   * mark included. So after a pause the rest is asked for again.
+   */
+  private static final int PAUSE_MS = 100;
+
   private enum Phase {
     /** Whatever came before the question has to be read first. */
     SETTLING,
@@ -335,7 +341,7 @@ final class Recovery {
     }
     long now = System.nanoTime();
     if (phase != Phase.CATCHING_UP) {
-      boolean silent = now - progress > TimeUnit.MILLISECONDS.toNanos(settings.answerMs());
+      boolean silent = now - progress > TimeUnit.MILLISECONDS.toNanos(patienceMs());
       if (quiet && silent) {
         // Nothing says that anything is missing.
         end();
@@ -348,7 +354,13 @@ final class Recovery {
         ask();
       }
     }
-    stream.after(Math.max(1, Math.min(settings.answerMs(), settings.recoveryMs()) / 4), this::tick);
+    int period = Math.min(settings.answerMs(), settings.recoveryMs()) / 4;
+    stream.after(Math.max(1, Math.min(period, PAUSE_MS)), this::tick);
+  }
+
+  private int patienceMs() {
+    boolean answering = phase == Phase.ASKING && stream.sequence().next() > nextAsked;
+    return answering ? Math.min(PAUSE_MS, settings.answerMs()) : settings.answerMs();
   }
 
   private void closeReplay() {
