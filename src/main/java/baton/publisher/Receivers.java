@@ -56,7 +56,10 @@ public final class Receivers implements AutoCloseable {
    */
   private static final int HANDSHAKE_MS = 3_000;
 
-  private static final int REPLAY_HANDSHAKE_MS = 1_000;
+  /** The same where few connect at once, so that ZMQ's threads are not long in coming to them. */
+  private static final int SHORT_HANDSHAKE_MS = 1_000;
+
+  private static final int FEW = 64;
 
   private final Settings settings;
   private final ZContext context;
@@ -159,13 +162,15 @@ public final class Receivers implements AutoCloseable {
 
   private ZMQ.Socket newReplaySocket() {
     ZMQ.Socket socket = limited(context.createSocket(SocketType.DEALER));
-    // Somebody waits for its answer, and it is alone.
-    socket.setHandshakeIvl(REPLAY_HANDSHAKE_MS);
+    socket.setHandshakeIvl(SHORT_HANDSHAKE_MS);
     return socket;
   }
 
   private ZMQ.Socket newSocket() {
     ZMQ.Socket socket = limited(context.createSocket(SocketType.SUB));
+    if (receivers.stream().mapToInt(Receiver::load).sum() <= FEW) {
+      socket.setHandshakeIvl(SHORT_HANDSHAKE_MS);
+    }
     socket.subscribe(ZMQ.SUBSCRIPTION_ALL);
     return socket;
   }
