@@ -13,8 +13,10 @@ import baton.publisher.StreamStatus;
 import baton.publisher.Subscription;
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collection;
 import java.util.Comparator;
 import java.util.EnumMap;
+import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.SortedMap;
@@ -56,26 +58,18 @@ public final class Conductor implements AutoCloseable {
    */
   private record Registration(Publisher publisher, Subscription subscription, Runnable leave) {}
 
-  /** An open context. The count of its engines is guarded by the conductor's monitor. */
-  private static final class Context {
-    final HashProfile profile;
-    final ContextIndex index;
-    int engines;
-
-    Context(HashProfile profile, ContextIndex index) {
-      this.profile = profile;
-      this.index = index;
-    }
-  }
+  /** An open context. */
+  private record Context(HashProfile profile, ContextIndex index) {}
 
   private final Receivers receivers;
-  private final Limits limits;
-  private final Endpoints endpoints;
   private final Budget budget;
   private final Budget poolObjects;
   private final Map<PublisherKey, Registration> registrations =
       new ConcurrentSkipListMap<>(KEY_ORDER);
-  private final Map<String, PublisherKey> keysByEndpoint = new ConcurrentHashMap<>();
+
+  /** What the registrations claim; guarded by this object's monitor. */
+  private Claims claims;
+
   private final Map<ContextKey, Context> contexts = new ConcurrentHashMap<>();
   private volatile boolean closed;
 
@@ -84,8 +78,7 @@ public final class Conductor implements AutoCloseable {
    */
   public Conductor(Receivers receivers, Limits limits) {
     this.receivers = receivers;
-    this.limits = limits;
-    this.endpoints = new Endpoints(limits.allowedEndpoints());
+    this.claims = new Claims(limits.maxPublishers(), limits.allowedEndpoints());
     this.budget = new Budget(limits.maxBlocks());
     this.poolObjects = new Budget(limits.maxBlocks());
   }
@@ -98,53 +91,104 @@ public final class Conductor implements AutoCloseable {
    */
   public synchronized boolean register(Publisher publisher) {
     requireOpen();
-    PublisherKey key = publisher.key();
-    Registration same = registrations.get(key);
-    if (same != null) {
-      requireSame(key, same.publisher(), publisher);
+    if (publisher.equals(claims.holder(publisher.key()))) {
       return false;
     }
-    endpoints.requireAllowed("endpoint", publisher.endpoint());
-    if (!publisher.replayEndpoint().isEmpty()) {
-      endpoints.requireAllowed("replay_endpoint", publisher.replayEndpoint());
+    List<Rejection> rejections = claims.against(publisher);
+    if (!rejections.isEmpty()) {
+      throw rejections.get(0);
     }
-    PublisherKey other = keysByEndpoint.get(Endpoints.canonical(publisher.endpoint()));
-    if (other != null) {
-      throw Rejection.conflict(
-          "endpoint", "endpoint " + publisher.endpoint() + " is registered as " + other);
-    }
-    Context context = contexts.get(publisher.context());
-    if (context != null && !context.profile.equals(publisher.hashProfile())) {
-      throw Rejection.conflict(
-          "hash_profile", "the context is bound to another hash profile: " + context.profile);
-    }
-    if (registrations.size() >= limits.maxPublishers()) {
-      throw Rejection.unavailable(
-          "the limit of " + limits.maxPublishers() + " publishers is reached");
-    }
+    claims.add(publisher);
     follow(publisher);
-    LOG.infof(
-        "publisher %s registered: %s at %s",
-        key.loggable(), publisher.type().label(), publisher.endpoint());
     return true;
   }
 
-  private static void requireSame(PublisherKey key, Publisher before, Publisher now) {
-    if (!before.equals(now)) {
-      throw Rejection.conflict(
-          null, "publisher " + key + " is registered with other values; unregister it first");
+  /**
+   * Stops following a publisher and removes all that it owned. When this returns, no event of it
+   * can change anything any more.
+   *
+   * @throws Rejection if the key is not registered
+   */
+  public synchronized void unregister(PublisherKey key) {
+    requireOpen();
+    Publisher publisher = claims.holder(key);
+    if (publisher == null) {
+      throw Rejection.notFound("publisher " + key + " is not registered");
+    }
+    claims.remove(publisher);
+    unfollow(publisher);
+  }
+
+  /**
+   * Replaces publishers by others in one step, or, if something stands in the way of one of those,
+   * changes nothing. Whoever is in neither list keeps its blocks.
+   *
+   * @param leaving the very objects that were registered; others with their keys stay
+   * @return what stands in the way, by publisher; empty if it is done
+   */
+  public synchronized Map<Publisher, List<Rejection>> exchange(
+      Collection<Publisher> leaving, Collection<Publisher> coming) {
+    requireOpen();
+    List<Publisher> old = leaving.stream().filter(this::isFollowed).toList();
+    List<Publisher> fresh = new ArrayList<>();
+    Map<Publisher, List<Rejection>> obstacles = new LinkedHashMap<>();
+    Claims after = claims.copy();
+    old.forEach(after::remove);
+    for (Publisher publisher : coming) {
+      if (publisher.equals(after.holder(publisher.key()))) {
+        continue;
+      }
+      List<Rejection> rejections = after.against(publisher);
+      if (rejections.isEmpty()) {
+        after.add(publisher);
+        fresh.add(publisher);
+      } else {
+        obstacles.put(publisher, rejections);
+      }
+    }
+    if (obstacles.isEmpty()) {
+      claims = after;
+      old.forEach(this::unfollow);
+      followAll(fresh, obstacles);
+      if (!obstacles.isEmpty()) {
+        // A port that is taken is all that leads here. Those that left begin again with nothing.
+        fresh.stream().filter(this::isFollowed).forEach(p -> unregister(p.key()));
+        old.forEach(claims::add);
+        followAll(old, obstacles);
+      }
+    }
+    return obstacles;
+  }
+
+  private boolean isFollowed(Publisher publisher) {
+    return claims.holder(publisher.key()) == publisher;
+  }
+
+  private void followAll(List<Publisher> publishers, Map<Publisher, List<Rejection>> obstacles) {
+    for (Publisher publisher : publishers) {
+      try {
+        follow(publisher);
+      } catch (Rejection e) {
+        obstacles.put(publisher, List.of(e));
+      }
     }
   }
 
+  /** Follows a publisher whose claims are there; they are withdrawn if it cannot be followed. */
   private void follow(Publisher publisher) {
-    Registration registration;
     try {
-      registration = publisher.isEngine() ? followEngine(publisher) : followPool(publisher);
+      registrations.put(
+          publisher.key(), publisher.isEngine() ? followEngine(publisher) : followPool(publisher));
     } catch (Receivers.CannotSubscribe e) {
+      claims.remove(publisher);
+      if (contexts.containsKey(publisher.context()) && !isUsed(publisher.context())) {
+        contexts.remove(publisher.context()).index().close();
+      }
       throw Rejection.cannotSubscribe("endpoint", e.getMessage());
     }
-    registrations.put(publisher.key(), registration);
-    keysByEndpoint.put(Endpoints.canonical(publisher.endpoint()), publisher.key());
+    LOG.infof(
+        "publisher %s registered: %s at %s",
+        publisher.key().loggable(), publisher.type().label(), publisher.endpoint());
   }
 
   private Registration followEngine(Publisher publisher) throws Receivers.CannotSubscribe {
@@ -152,8 +196,7 @@ public final class Conductor implements AutoCloseable {
         contexts.computeIfAbsent(
             publisher.context(),
             k -> new Context(publisher.hashProfile(), new ContextIndex(budget)));
-    context.engines++;
-    var blocks = new EngineBlocks(context.index, publisher.instanceId(), publisher.dpRank());
+    var blocks = new EngineBlocks(context.index(), publisher.instanceId(), publisher.dpRank());
     try {
       Subscription subscription =
           receivers.followEngine(
@@ -166,9 +209,9 @@ public final class Conductor implements AutoCloseable {
               publisher.dpRank(),
               publisher.hashProfile(),
               blocks);
-      return new Registration(publisher, subscription, () -> leave(publisher.context(), blocks));
+      return new Registration(publisher, subscription, () -> leave(publisher, blocks));
     } catch (Receivers.CannotSubscribe e) {
-      leave(publisher.context(), blocks);
+      blocks.leave();
       throw e;
     }
   }
@@ -186,36 +229,31 @@ public final class Conductor implements AutoCloseable {
    */
   private ContextIndex openIndex(ContextKey key, HashProfile profile) {
     Context context = contexts.get(key);
-    return context != null && context.profile.equals(profile) ? context.index : null;
+    return context != null && context.profile().equals(profile) ? context.index() : null;
   }
 
-  /**
-   * Stops following a publisher and removes all that it owned. When this returns, no event of it
-   * can change anything any more.
-   *
-   * @throws Rejection if the key is not registered
-   */
-  public synchronized void unregister(PublisherKey key) {
-    requireOpen();
-    Registration registration = registrations.remove(key);
-    if (registration == null) {
-      throw Rejection.notFound("publisher " + key + " is not registered");
-    }
-    keysByEndpoint.remove(Endpoints.canonical(registration.publisher().endpoint()));
+  private void unfollow(Publisher publisher) {
+    Registration registration = registrations.remove(publisher.key());
     registration.subscription().close();
     registration.leave().run();
-    LOG.infof("publisher %s unregistered", key.loggable());
+    LOG.infof("publisher %s unregistered", publisher.key().loggable());
   }
 
-  private void leave(ContextKey key, EngineBlocks blocks) {
-    Context context = contexts.get(key);
-    if (--context.engines > 0) {
+  /** An engine's blocks go with it, and with the last engine its context, at once. */
+  private void leave(Publisher publisher, EngineBlocks blocks) {
+    if (isUsed(publisher.context())) {
       blocks.leave();
     } else {
-      contexts.remove(key);
       blocks.show();
-      context.index.close();
+      contexts.remove(publisher.context()).index().close();
     }
+  }
+
+  /** Whether a context has an engine, or is about to get one in exchange for its last. */
+  private boolean isUsed(ContextKey key) {
+    return claims.binds(key, contexts.get(key).profile())
+        || registrations.values().stream()
+            .anyMatch(r -> r.publisher().isEngine() && r.publisher().context().equals(key));
   }
 
   /** How long a prefix of a prompt each instance holds. */
@@ -225,11 +263,11 @@ public final class Conductor implements AutoCloseable {
     if (context == null) {
       return unknown();
     }
-    HashProfile profile = context.profile;
+    HashProfile profile = context.profile();
     ContextKey key = query.context();
     BlockChain chain =
         profile.chain(query.tokens(), key.blockSize(), key.loraName(), query.cacheSalt());
-    PrefixMatch match = context.index.match(chain.length(), chain::nextKey, query.instanceId());
+    PrefixMatch match = context.index().match(chain.length(), chain::nextKey, query.instanceId());
     return hits(match, key.blockSize(), profile.positions(query.tokens().length));
   }
 
@@ -242,7 +280,7 @@ public final class Conductor implements AutoCloseable {
     }
     long[] keys = query.keys();
     LongSupplier next = Arrays.stream(keys).iterator()::nextLong;
-    PrefixMatch match = context.index.match(keys.length, next, query.instanceId());
+    PrefixMatch match = context.index().match(keys.length, next, query.instanceId());
     return hits(match, query.context().blockSize(), Long.MAX_VALUE);
   }
 
@@ -303,7 +341,10 @@ public final class Conductor implements AutoCloseable {
         (key, members) -> {
           Context context = contexts.get(key);
           if (context != null) {
-            views.add(new ContextView(key, context.index.blockCount(), context.profile, members));
+            ContextIndex index = context.index();
+            views.add(
+                new ContextView(
+                    key, index.blockCount(), index.digest(), context.profile(), members));
           }
         });
     return views;
@@ -331,6 +372,12 @@ public final class Conductor implements AutoCloseable {
     return registrations.values().stream()
         .map(r -> new PublisherStatus(r.publisher(), r.subscription().status()))
         .toList();
+  }
+
+  /** The state of a registered publisher's stream; null if it is not registered. */
+  public Subscription.State state(Publisher publisher) {
+    Registration registration = registrations.get(publisher.key());
+    return registration == null ? null : registration.subscription().state();
   }
 
   /** How many registered publishers' streams are so. Also while shutting down. */

@@ -57,7 +57,8 @@ public record Publisher(
     }
   }
 
-  PublisherKey key() {
+  /** What identifies it. */
+  public PublisherKey key() {
     return new PublisherKey(instanceId, tenantId, dpRank);
   }
 

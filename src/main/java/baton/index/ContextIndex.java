@@ -123,7 +123,7 @@ public final class ContextIndex {
     if (before == after || closed) {
       return;
     }
-    owner.held.put(key, after);
+    owner.hold(key, before, after);
     if (after == 0) {
       budget.give(1);
     }
@@ -264,6 +264,18 @@ public final class ContextIndex {
   /** How many different blocks are held. */
   public int blockCount() {
     return blocks.size();
+  }
+
+  /**
+   * A digest of what queries find here: the same in every process that knows the same blocks of the
+   * same owners, in whatever order it learnt of them; 0 if nothing is held.
+   */
+  public synchronized long digest() {
+    long digest = 0;
+    for (Owner owner : members) {
+      digest += owner == null ? 0 : owner.digest();
+    }
+    return digest;
   }
 
   /** How many blocks an owner holds. */

@@ -164,13 +164,18 @@ public final class LocalConductor implements ConductorFunctions {
   public GlobalView globalView() {
     return run(
         () -> {
-          List<Wire.ContextView> contexts =
-              conductor.globalView().stream().map(LocalConductor::context).toList();
+          List<Wire.ContextView> contexts = views().stream().map(LocalConductor::context).toList();
           return new GlobalView(contexts.size(), contexts);
         });
   }
 
-  private static Wire.ContextView context(ContextView view) {
+  /** The same with what the channel does not carry: the contexts' digests. */
+  public List<ContextView> views() {
+    return run(conductor::globalView);
+  }
+
+  /** A context as the channel shows it. */
+  public static Wire.ContextView context(ContextView view) {
     Map<String, Set<Long>> instances = new LinkedHashMap<>();
     view.instances()
         .forEach(
