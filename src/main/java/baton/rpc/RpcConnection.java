@@ -1,5 +1,6 @@
 package baton.rpc;
 
+import io.vertx.core.Context;
 import io.vertx.core.Vertx;
 import io.vertx.core.buffer.Buffer;
 import io.vertx.core.net.NetSocket;
@@ -39,6 +40,7 @@ final class RpcConnection {
   private final Limits limits;
   private final RpcMeter meter;
   private final RpcCalls calls;
+  private Context context;
 
   private byte[] bytes = new byte[0];
   private int start;
@@ -49,6 +51,9 @@ final class RpcConnection {
 
   /** The peer is slow to read its answers. */
   private boolean choked;
+
+  /** What has begun is finished, and then the connection ends. */
+  private boolean draining;
 
   private boolean ended;
   private long frameTimer = -1;
@@ -63,6 +68,7 @@ final class RpcConnection {
   }
 
   void start() {
+    context = vertx.getOrCreateContext();
     socket.exceptionHandler(e -> LOG.debugf(e, "rpc peer %s", socket.remoteAddress()));
     socket.handler(
         chunk -> {
@@ -78,6 +84,22 @@ final class RpcConnection {
     cancelTimer();
     if (!working) {
       release();
+    }
+  }
+
+  /** Ends the connection after the request that has begun. Called by any thread. */
+  void drain() {
+    context.runOnContext(
+        ignored -> {
+          draining = true;
+          endIfDrained();
+        });
+  }
+
+  private void endIfDrained() {
+    if (draining && !ended && !isBusy() && start == end) {
+      ended = true;
+      socket.close();
     }
   }
 
@@ -138,6 +160,7 @@ final class RpcConnection {
     }
     if (!isBusy() && !ended) {
       tidy();
+      endIfDrained();
     }
   }
 

@@ -2,6 +2,7 @@ package baton.rpc;
 
 import baton.config.BatonConfig;
 import io.micrometer.core.instrument.MeterRegistry;
+import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
 import io.vertx.core.AbstractVerticle;
 import io.vertx.core.DeploymentOptions;
@@ -13,8 +14,17 @@ import io.vertx.core.net.NetSocket;
 import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
+import java.time.Duration;
+import java.util.Set;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.TimeoutException;
 import java.util.concurrent.atomic.AtomicInteger;
 import java.util.concurrent.atomic.AtomicLong;
+import org.eclipse.microprofile.config.inject.ConfigProperty;
+import org.jboss.logging.Logger;
 
 /**
  * The RPC port, on the event loops that HTTP uses too. Each connection is a {@link RpcConnection};
@@ -22,16 +32,28 @@ import java.util.concurrent.atomic.AtomicLong;
  */
 @Singleton
 public final class RpcServer {
+  private static final Logger LOG = Logger.getLogger(RpcServer.class);
+
   private final BatonConfig.Rpc config;
   private final ConductorFunctions conductor;
   private final Vertx vertx;
   private final RpcMeter meter;
+  private final Duration drainTimeout;
   private final AtomicInteger connections = new AtomicInteger();
   private final AtomicLong buffered = new AtomicLong();
+  private final Set<RpcConnection> open = ConcurrentHashMap.newKeySet();
+  private final CompletableFuture<Void> drained = new CompletableFuture<>();
+  private volatile boolean draining;
   private volatile int port;
 
   @Inject
-  RpcServer(BatonConfig config, ConductorFunctions conductor, Vertx vertx, MeterRegistry registry) {
+  RpcServer(
+      BatonConfig config,
+      ConductorFunctions conductor,
+      Vertx vertx,
+      MeterRegistry registry,
+      @ConfigProperty(name = "quarkus.shutdown.timeout") Duration drainTimeout) {
+    this.drainTimeout = drainTimeout;
     this.config = config.rpc();
     this.conductor = conductor;
     this.vertx = vertx;
@@ -52,6 +74,24 @@ public final class RpcServer {
     port = config.port();
   }
 
+  /** Lets requests be finished that have begun; idle connections are closed at once. */
+  void stop(@Observes ShutdownEvent event) throws InterruptedException, ExecutionException {
+    draining = true;
+    open.forEach(RpcConnection::drain);
+    finishDraining();
+    try {
+      drained.get(drainTimeout.toMillis(), TimeUnit.MILLISECONDS);
+    } catch (TimeoutException e) {
+      LOG.warnf("%d RPC connections had a request that did not end in time", open.size());
+    }
+  }
+
+  private void finishDraining() {
+    if (draining && open.isEmpty()) {
+      drained.complete(null);
+    }
+  }
+
   private Verticle listener() {
     return new AbstractVerticle() {
       @Override
@@ -68,6 +108,10 @@ public final class RpcServer {
   }
 
   private void connected(NetSocket socket) {
+    if (draining) {
+      socket.close();
+      return;
+    }
     if (connections.incrementAndGet() > config.maxConnections()) {
       connections.decrementAndGet();
       meter.refusedConnection();
@@ -77,11 +121,17 @@ public final class RpcServer {
     var limits =
         new RpcConnection.Limits(config.maxBodyBytes(), config.maxBufferedBytes(), buffered);
     RpcConnection connection = new RpcConnection(vertx, socket, conductor, limits, meter);
+    open.add(connection);
     socket.closeHandler(
         closed -> {
           connections.decrementAndGet();
           connection.closed();
+          open.remove(connection);
+          finishDraining();
         });
     connection.start();
+    if (draining) {
+      connection.drain();
+    }
   }
 }
