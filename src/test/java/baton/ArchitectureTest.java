@@ -26,7 +26,7 @@ class ArchitectureTest {
       Map.ofEntries(
           Map.entry("hash", Set.of()),
           Map.entry("msgpack", Set.of()),
-          Map.entry("config", Set.of()),
+          Map.entry("config", Set.of("conductor", "publisher", "hash")),
           Map.entry("embeds", Set.of()),
           Map.entry("index", Set.of("hash")),
           Map.entry("publisher", Set.of("hash", "msgpack")),

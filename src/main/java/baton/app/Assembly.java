@@ -3,17 +3,16 @@ package baton.app;
 import baton.conductor.Conductor;
 import baton.config.BatonConfig;
 import baton.config.CacheSize;
+import baton.config.ConfiguredPublishers;
 import baton.embeds.PromptEmbedsCache;
 import baton.publisher.Receivers;
 import baton.publisher.RecoverySettings;
-import com.sun.management.OperatingSystemMXBean;
 import io.quarkus.runtime.Startup;
 import io.quarkus.runtime.configuration.ConfigurationException;
 import jakarta.enterprise.inject.Disposes;
 import jakarta.enterprise.inject.Produces;
 import jakarta.inject.Singleton;
 import java.io.UncheckedIOException;
-import java.lang.management.ManagementFactory;
 import org.eclipse.microprofile.config.Config;
 
 /** Builds the core's objects from the configuration; the one place that does. */
@@ -56,7 +55,7 @@ final class Assembly {
   CacheSize promptEmbedsSize(Config values, BatonConfig config) {
     String gib = values.getConfigValue(CacheSize.VARIABLE).getRawValue();
     try {
-      return CacheSize.of(gib, config.promptEmbeds().maxUploadBytes(), machineMemory());
+      return CacheSize.here(gib, config.promptEmbeds().maxUploadBytes());
     } catch (IllegalArgumentException e) {
       throw cannotStart(e.getMessage());
     }
@@ -75,11 +74,6 @@ final class Assembly {
               + ") needs a folder for temporary files: "
               + e.getCause());
     }
-  }
-
-  /** Bytes of this machine, or of the container that this process runs in. */
-  private static long machineMemory() {
-    return ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize();
   }
 
   /** Ends the process with a message for people, and no stack trace. */
@@ -101,7 +95,18 @@ final class Assembly {
         config.lostTimeoutMs());
   }
 
+  @Produces
+  @Singleton
+  ConfiguredPublishers configuredPublishers(
+      Config values, BatonConfig config, Conductor conductor) {
+    return new ConfiguredPublishers(values, conductor, config.config().checkIntervalMs());
+  }
+
   void close(@Disposes Conductor conductor) {
     conductor.close();
+  }
+
+  void close(@Disposes ConfiguredPublishers publishers) {
+    publishers.close();
   }
 }

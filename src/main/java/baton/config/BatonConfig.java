@@ -2,12 +2,34 @@ package baton.config;
 
 import io.smallrye.config.ConfigMapping;
 import io.smallrye.config.WithDefault;
+import java.lang.annotation.ElementType;
+import java.lang.annotation.Retention;
+import java.lang.annotation.RetentionPolicy;
+import java.lang.annotation.Target;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 
-/** All keys under {@code baton.}, with their defaults. */
+/**
+ * All keys under {@code baton.}: what each means, its unit, its default and what it may be. The
+ * README's table is checked against it.
+ */
 @ConfigMapping(prefix = "baton")
 public interface BatonConfig {
+  /** The numbers that a key may have; without it, from 0 to 2147483647. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @Target(ElementType.METHOD)
+  @interface Range {
+    long min() default 0;
+
+    long max() default Integer.MAX_VALUE;
+  }
+
+  /** A key whose value is shown to nobody. */
+  @Retention(RetentionPolicy.RUNTIME)
+  @Target(ElementType.METHOD)
+  @interface Secret {}
+
   Http http();
 
   Rpc rpc();
@@ -26,7 +48,14 @@ public interface BatonConfig {
 
   Admin admin();
 
+  Configuration config();
+
+  Readiness readiness();
+
   Demo demo();
+
+  /** Publishers that are followed from the start, by a name of the operator's choice. */
+  Map<String, Publisher> publishers();
 
   /**
    * The HTTP interface. Host and port are {@code quarkus.http.host} and {@code quarkus.http.port}.
@@ -34,12 +63,14 @@ public interface BatonConfig {
   interface Http {
     /** Bytes of a request body; a longer one is answered 413. */
     @WithDefault("67108864")
+    @Range(min = 1)
     int maxBodyBytes();
 
     /**
      * Bytes of all request bodies in memory at the same time; beyond it requests are answered 503.
      */
     @WithDefault("536870912")
+    @Range(min = 1, max = Long.MAX_VALUE)
     long maxBufferedBytes();
   }
 
@@ -47,6 +78,7 @@ public interface BatonConfig {
   interface Rpc {
     /** Port; 0 for none. */
     @WithDefault("13334")
+    @Range(max = 65535)
     int port();
 
     /** Address. */
@@ -55,16 +87,19 @@ public interface BatonConfig {
 
     /** Bytes of one request's body; a longer one ends its connection. */
     @WithDefault("67108864")
+    @Range(min = 1)
     int maxBodyBytes();
 
     /**
      * Bytes of all requests in memory at the same time; one that needs more ends its connection.
      */
     @WithDefault("536870912")
+    @Range(min = 1, max = Long.MAX_VALUE)
     long maxBufferedBytes();
 
     /** Connections at the same time; one more is closed at once. */
     @WithDefault("4096")
+    @Range(min = 1)
     int maxConnections();
   }
 
@@ -75,10 +110,12 @@ public interface BatonConfig {
 
     /** Milliseconds that connecting to it may take. */
     @WithDefault("1000")
+    @Range(min = 1)
     int connectTimeoutMs();
 
     /** Milliseconds that each request to it may take. */
     @WithDefault("3000")
+    @Range(min = 1)
     int requestTimeoutMs();
   }
 
@@ -86,18 +123,22 @@ public interface BatonConfig {
   interface Zmq {
     /** Threads that read sockets and apply events; 0 is one for each processor, at most 4. */
     @WithDefault("0")
+    @Range(max = 256)
     int threads();
 
     /** Threads that move bytes between the network and the sockets. */
     @WithDefault("1")
+    @Range(min = 1, max = 64)
     int ioThreads();
 
     /** Messages kept for one publisher that sends faster than they are applied. */
     @WithDefault("10000")
+    @Range(min = 1)
     int receiveHighWaterMark();
 
     /** Bytes of one event message; a longer one ends its connection. */
     @WithDefault("16777216")
+    @Range(min = 1, max = Long.MAX_VALUE)
     long maxMessageBytes();
   }
 
@@ -113,22 +154,27 @@ public interface BatonConfig {
   interface Recovery {
     /** Milliseconds that a publisher may be silent when it is asked for what was missed. */
     @WithDefault("5000")
+    @Range(min = 1)
     int answerTimeoutMs();
 
     /** Milliseconds that a recovery may take; then what is missing counts as lost. */
     @WithDefault("20000")
+    @Range(min = 1)
     int timeoutMs();
 
     /** Messages of one publisher that may wait for those before them. */
     @WithDefault("100000")
+    @Range(min = 1)
     int maxHeldMessages();
 
     /** Bytes of one publisher's messages that may wait for those before them. */
     @WithDefault("67108864")
+    @Range(max = Long.MAX_VALUE)
     long maxHeldBytes();
 
     /** Bytes of all messages that may wait; 0 is an eighth of the largest heap. */
     @WithDefault("0")
+    @Range(max = Long.MAX_VALUE)
     long maxTotalHeldBytes();
 
     /**
@@ -156,6 +202,7 @@ public interface BatonConfig {
   interface Registration {
     /** Publishers registered at the same time; one more is answered 503. */
     @WithDefault("10000")
+    @Range(min = 1, max = 1_000_000)
     int maxPublishers();
 
     /** Endpoints that may be registered, {@code *} standing for any text. */
@@ -170,6 +217,7 @@ public interface BatonConfig {
      * every 128 bytes of the largest heap.
      */
     @WithDefault("0")
+    @Range(max = Long.MAX_VALUE)
     long maxBlocks();
   }
 
@@ -180,6 +228,7 @@ public interface BatonConfig {
   interface PromptEmbeds {
     /** Payloads being received at the same time; one more is answered 429. */
     @WithDefault("64")
+    @Range(min = 1)
     int maxUploads();
 
     /**
@@ -188,6 +237,7 @@ public interface BatonConfig {
      * cache's size if that is less.
      */
     @WithDefault("0")
+    @Range(max = Long.MAX_VALUE)
     long maxUploadBytes();
   }
 
@@ -197,6 +247,7 @@ public interface BatonConfig {
      * The secret that requests must bring ({@code Authorization: Bearer …}). Without one, only
      * requests from this machine's loopback addresses are answered.
      */
+    @Secret
     Optional<String> token();
 
     /** Whether registering and unregistering over HTTP needs the same. */
@@ -204,10 +255,81 @@ public interface BatonConfig {
     boolean guardRegistration();
   }
 
+  /** The file of publishers, {@code CONDUCTOR_CONFIG_PATH}. */
+  interface Configuration {
+    /**
+     * Milliseconds between two looks at the file of publishers; a change is applied when it is seen
+     * twice; 0 for never.
+     */
+    @WithDefault("1000")
+    int checkIntervalMs();
+  }
+
+  /** When Baton says that it is ready. */
+  interface Readiness {
+    /**
+     * Milliseconds after the start when Baton is ready even if configured publishers are not
+     * connected and caught up.
+     */
+    @WithDefault("30000")
+    int deadlineMs();
+  }
+
   /** Engines that Baton plays itself, to be tried without any. */
   interface Demo {
     /** How many engines to play; 0 for none. */
     @WithDefault("0")
+    @Range(max = 100)
     int engines();
+  }
+
+  /** A publisher, with the fields of {@code POST /register}. */
+  interface Publisher {
+    /** ZMQ endpoint of its events. */
+    Optional<String> endpoint();
+
+    /** ZMQ endpoint where it can be asked for what was missed. */
+    Optional<String> replayEndpoint();
+
+    /** {@code vLLM}, {@code SGLang} or {@code Mooncake}. */
+    Optional<String> type();
+
+    /** Its model. */
+    Optional<String> modelname();
+
+    /** Its LoRA adapter; without it, the base model. */
+    Optional<String> loraName();
+
+    /** Its tenant; without it, {@code default}. */
+    Optional<String> tenantId();
+
+    /** What routers call it; without it, the publisher's name here. */
+    Optional<String> instanceId();
+
+    /** Tokens in a block. */
+    Optional<String> blockSize();
+
+    /** Its data-parallel rank. */
+    Optional<String> dpRank();
+
+    /** Its cache group: 0, or nothing. */
+    Optional<String> cacheGroup();
+
+    HashProfile hashProfile();
+  }
+
+  /** How an engine hashes its blocks. */
+  interface HashProfile {
+    /** {@code vllm_v1}, {@code sglang} or {@code sglang_bigram}. */
+    Optional<String> strategy();
+
+    /** {@code sha256} or {@code sha256_cbor} for vLLM, {@code sha256_raw} for SGLang. */
+    Optional<String> algorithm();
+
+    /** vLLM's {@code PYTHONHASHSEED}, as it was written. */
+    Optional<String> pythonHashSeed();
+
+    /** {@code low64_be} for vLLM, {@code first64_be} for SGLang. */
+    Optional<String> indexProjection();
   }
 }

@@ -1,5 +1,7 @@
 package baton.config;
 
+import com.sun.management.OperatingSystemMXBean;
+import java.lang.management.ManagementFactory;
 import java.math.BigDecimal;
 import java.math.RoundingMode;
 
@@ -45,6 +47,14 @@ public record CacheSize(long bytes, long uploadBytes) {
           null);
     }
     return new CacheSize(bytes, uploads);
+  }
+
+  /** The same with the memory of this machine, or of the container that this process runs in. */
+  public static CacheSize here(String gib, long uploadBytes) {
+    return of(
+        gib,
+        uploadBytes,
+        ManagementFactory.getPlatformMXBean(OperatingSystemMXBean.class).getTotalMemorySize());
   }
 
   private static BigDecimal parse(String gib) {

@@ -118,6 +118,11 @@ public final class ConductorResource {
   @GET
   @Path("/global_view")
   public Response globalView(@Context RoutingContext http) {
-    return exchange.answer(http, () -> Replies.GlobalView.of(client.functions().globalView()));
+    return exchange.answer(
+        http,
+        () ->
+            client.functions() instanceof LocalConductor local
+                ? Replies.GlobalView.of(local.views())
+                : Replies.GlobalView.of(client.functions().globalView()));
   }
 }

@@ -1,18 +1,22 @@
 package baton.http;
 
+import baton.conductor.ContextView;
 import baton.conductor.Publisher;
 import baton.conductor.PublisherStatus;
+import baton.config.ConfiguredPublishers;
 import baton.embeds.PromptEmbedsCacheStats;
 import baton.publisher.EventCounts;
 import baton.publisher.EventKind;
 import baton.publisher.Refusal;
 import baton.publisher.StreamStatus;
+import baton.rpc.LocalConductor;
 import baton.rpc.Wire;
 import com.fasterxml.jackson.annotation.JsonInclude;
 import com.fasterxml.jackson.annotation.JsonProperty;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.HexFormat;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -235,10 +239,20 @@ final class Replies {
   record GlobalView(@JsonProperty("context_count") int contextCount, List<Context> contexts) {
     static GlobalView of(Wire.GlobalView view) {
       return new GlobalView(
-          view.contextCount(), view.contexts().stream().map(Context::of).toList());
+          view.contextCount(), view.contexts().stream().map(c -> Context.of(c, null)).toList());
+    }
+
+    static GlobalView of(List<ContextView> views) {
+      return new GlobalView(views.size(), views.stream().map(Context::of).toList());
     }
   }
 
+  /**
+   * A context.
+   *
+   * @param digest 16 hex digits, the same wherever the same blocks are known of the same instances;
+   *     null for a Conductor elsewhere, which has none
+   */
   @RegisterForReflection
   record Context(
       @JsonProperty("model_name") String modelName,
@@ -246,19 +260,76 @@ final class Replies {
       @JsonProperty("block_size") long blockSize,
       @JsonProperty("tenant_id") String tenantId,
       @JsonProperty("prefix_count") long prefixCount,
+      @JsonInclude(JsonInclude.Include.NON_NULL) String digest,
       @JsonProperty("hash_profile") Profile hashProfile,
       Map<String, Set<Long>> instances) {
-    static Context of(Wire.ContextView view) {
+    static Context of(ContextView view) {
+      return of(LocalConductor.context(view), HexFormat.of().toHexDigits(view.digest()));
+    }
+
+    static Context of(Wire.ContextView view, String digest) {
       return new Context(
           view.modelName(),
           view.loraName(),
           view.blockSize(),
           view.tenantId(),
           view.prefixCount(),
+          digest,
           Profile.of(view.hashProfile()),
           view.instanceRanks());
     }
   }
+
+  /**
+   * The configuration.
+   *
+   * @param file the path of the file of publishers; null for none
+   * @param loaded when that was last applied, ISO 8601
+   * @param degraded whether what it says now is refused
+   * @param lastRefusal null if there was none
+   * @param afterRestart keys whose values in the file count from the next start on
+   */
+  @RegisterForReflection
+  record Configuration(
+      String file,
+      String loaded,
+      boolean degraded,
+      @JsonProperty("last_refusal") Refused lastRefusal,
+      @JsonProperty("after_restart") List<String> afterRestart,
+      List<Setting> settings) {
+    static Configuration of(ConfiguredPublishers.InForce inForce) {
+      return new Configuration(
+          inForce.file(),
+          inForce.loaded().toString(),
+          inForce.degraded(),
+          inForce.lastRefusal() == null ? null : Refused.of(inForce.lastRefusal()),
+          inForce.afterRestart(),
+          inForce.settings().stream()
+              .map(s -> new Setting(s.key(), s.value(), s.origin()))
+              .toList());
+    }
+  }
+
+  /**
+   * @param at when, ISO 8601
+   */
+  @RegisterForReflection
+  record Refused(String at, List<String> faults) {
+    static Refused of(ConfiguredPublishers.Refusal refusal) {
+      return new Refused(
+          refusal.at().toString(),
+          refusal.faults().stream().map(fault -> fault.toString()).toList());
+    }
+  }
+
+  /**
+   * A value in force.
+   *
+   * @param value null for none
+   * @param origin who gave it
+   */
+  @RegisterForReflection
+  record Setting(String key, String value, String origin) {}
 
   /**
    * What came of a payload.

@@ -1,0 +1,46 @@
+package baton.config;
+
+import io.quarkus.runtime.configuration.ConfigurationException;
+import io.smallrye.config.ConfigSourceContext;
+import io.smallrye.config.ConfigSourceFactory;
+import java.util.List;
+import org.eclipse.microprofile.config.spi.ConfigSource;
+
+/**
+ * Reads the file of publishers when the configuration is put together, and refuses to go on if
+ * anything in there or in Baton's other values is wrong, before anything has started.
+ */
+public final class ConductorConfigSourceFactory implements ConfigSourceFactory {
+  @Override
+  public Iterable<ConfigSource> getConfigSources(ConfigSourceContext context) {
+    GivenValues others = GivenValues.read(context, System.getenv(), Settings.OTHER_KEYS);
+    Given path = others.values().get(ConductorConfigSource.PATH);
+    PublisherFile file = PublisherFile.at(path == null ? null : path.value());
+    PublisherFile.Look look = file.look();
+    var source = new ConductorConfigSource(others, file, look, file.read());
+    refuse(source.settings.faults());
+    return List.of(source);
+  }
+
+  /**
+   * Ends the start with one message, if there is a fault.
+   *
+   * @throws ConfigurationException whose message is shown as it is
+   */
+  public static void refuse(List<Fault> faults) {
+    if (!faults.isEmpty()) {
+      throw new ConfigurationException(
+          faults.stream()
+              .map(fault -> "  " + fault)
+              .collect(
+                  java.util.stream.Collectors.joining(
+                      "\n", "Baton cannot start, its configuration is wrong:\n", "")));
+    }
+  }
+
+  /** Late, so that all other sources are there to be looked at. */
+  @Override
+  public java.util.OptionalInt getPriority() {
+    return java.util.OptionalInt.of(ConductorFile.ORDINAL);
+  }
+}

@@ -1,0 +1,166 @@
+package baton.config;
+
+import io.smallrye.config.ConfigSourceContext;
+import io.smallrye.config.ConfigValue;
+import io.smallrye.config.NameIterator;
+import java.util.ArrayList;
+import java.util.Comparator;
+import java.util.Iterator;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.NoSuchElementException;
+import java.util.Optional;
+import java.util.regex.Pattern;
+
+/**
+ * What operators gave by other ways than the file of publishers: system properties, environment,
+ * property files.
+ *
+ * @param values by key
+ * @param publishers by name, their fields as in {@link Key#PUBLISHER_FIELDS}
+ * @param variables the same from the environment, by the name as it is written there
+ * @param faults keys that are none, and values that cannot be had
+ */
+record GivenValues(
+    Map<String, Given> values,
+    Map<String, Map<String, Given>> publishers,
+    Map<String, Map<String, Given>> variables,
+    List<Fault> faults) {
+  private static final int ENVIRONMENT_ORDINAL = 300;
+
+  /** Of the properties that Baton itself brings. */
+  private static final int OWN_DEFAULTS_ORDINAL = 250;
+
+  private static final String ENVIRONMENT = "the environment";
+
+  /** What Kubernetes tells a container about a service that is called as this prefix is. */
+  private static final Pattern SERVICE_LINK =
+      Pattern.compile("BATON_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_.*)?)");
+
+  /**
+   * @param others keys that do not begin with {@code baton.}
+   */
+  static GivenValues read(
+      ConfigSourceContext context, Map<String, String> environment, List<String> others) {
+    var reading =
+        new Reading(
+            context,
+            new LinkedHashMap<>(),
+            new LinkedHashMap<>(),
+            new LinkedHashMap<>(),
+            new ArrayList<>());
+    Key.ALL.forEach(key -> reading.value(key.name()));
+    others.forEach(reading::value);
+    for (Iterator<String> names = context.iterateNames(); names.hasNext(); ) {
+      reading.property(names.next());
+    }
+    environment.keySet().stream()
+        .filter(name -> name.startsWith("BATON_"))
+        .sorted()
+        .forEach(name -> reading.variable(name, environment.get(name)));
+    return new GivenValues(reading.values, reading.publishers, reading.variables, reading.faults);
+  }
+
+  private record Reading(
+      ConfigSourceContext context,
+      Map<String, Given> values,
+      Map<String, Map<String, Given>> publishers,
+      Map<String, Map<String, Given>> variables,
+      List<Fault> faults) {
+
+    void value(String key) {
+      find(key).ifPresent(given -> values.put(key, given));
+    }
+
+    private Optional<Given> find(String key) {
+      try {
+        ConfigValue found = context.getValue(key);
+        return found == null || found.getValue() == null
+            ? Optional.empty()
+            : Optional.of(given(key, found));
+      } catch (NoSuchElementException | IllegalArgumentException e) {
+        faults.add(new Fault(key, "cannot be read: " + e.getMessage()));
+        return Optional.empty();
+      }
+    }
+
+    private static Given given(String key, ConfigValue found) {
+      int ordinal = found.getConfigSourceOrdinal();
+      String source = String.valueOf(found.getConfigSourceName());
+      if (isEnvironment(found)) {
+        String variable = key.matches("[A-Z_]+") ? key : Key.environmentName(key);
+        return new Given(found.getValue(), variable + " in " + ENVIRONMENT, ENVIRONMENT, ordinal);
+      }
+      String origin = source.replaceAll(".*\\[source=(?:file:)?(.*)]", "$1");
+      if (source.contains("SysProp")) {
+        origin = "system properties";
+      } else if (ordinal <= OWN_DEFAULTS_ORDINAL) {
+        origin = Given.DEFAULT;
+      }
+      return new Given(found.getValue(), key + " in " + origin, origin, ordinal);
+    }
+
+    private static boolean isEnvironment(ConfigValue found) {
+      String source = String.valueOf(found.getConfigSourceName());
+      return source.contains("EnvConfigSource");
+    }
+
+    void property(String name) {
+      if (!name.startsWith(Key.PREFIX) || values.containsKey(name)) {
+        return;
+      }
+      find(name)
+          .filter(given -> !given.origin().equals(ENVIRONMENT))
+          .ifPresent(
+              given -> {
+                if (name.startsWith(Key.PUBLISHERS)) {
+                  publisher(name, given);
+                } else if (Key.ALL.stream().noneMatch(key -> key.name().equals(name))) {
+                  faults.add(given.fault("is no key of Baton's"));
+                }
+              });
+    }
+
+    private void publisher(String property, Given given) {
+      NameIterator segments = new NameIterator(property, Key.PUBLISHERS.length() - 1);
+      String name = segments.hasNext() ? segments.getNextSegment() : "";
+      segments.next();
+      int end = segments.getPosition() + 1;
+      String field = end < property.length() ? property.substring(end) : "";
+      if (Key.PUBLISHER_FIELDS.contains(field)) {
+        publishers.computeIfAbsent(name, n -> new LinkedHashMap<>()).put(field, given);
+      } else {
+        faults.add(given.fault("is no field of a publisher"));
+      }
+    }
+
+    void variable(String variable, String value) {
+      if (variable.startsWith(Key.environmentName(Key.PUBLISHERS))) {
+        publisherVariable(variable, value);
+      } else if (Key.ALL.stream().noneMatch(k -> Key.environmentName(k.name()).equals(variable))
+          && !SERVICE_LINK.matcher(variable).matches()) {
+        faults.add(new Fault(variable + " in " + ENVIRONMENT, "is no key of Baton's"));
+      }
+    }
+
+    /** Where the publisher's name ends, only the fields tell, of which there are few. */
+    private void publisherVariable(String variable, String value) {
+      String rest = variable.substring(Key.environmentName(Key.PUBLISHERS).length());
+      String where = variable + " in " + ENVIRONMENT;
+      String field =
+          Key.PUBLISHER_FIELDS.stream()
+              .filter(f -> rest.endsWith("_" + Key.environmentName(f)))
+              .max(Comparator.comparingInt(String::length))
+              .orElse("");
+      int nameLength = rest.length() - field.length() - 1;
+      if (field.isEmpty() || nameLength == 0) {
+        faults.add(new Fault(where, "is no field of a publisher"));
+        return;
+      }
+      variables
+          .computeIfAbsent(rest.substring(0, nameLength), n -> new LinkedHashMap<>())
+          .put(field, new Given(value, where, ENVIRONMENT, ENVIRONMENT_ORDINAL));
+    }
+  }
+}
