@@ -16,10 +16,10 @@ import org.junit.jupiter.api.Test;
 
 /**
  * Random faults. More of them: {@code ./mvnw test -Dtest=FaultScriptsTest
- * -DargLine=-Dbaton.fault-scripts=1000}; others: {@code -Dbaton.fault-seed=1000000}, the first one.
+ * -DargLine=-Dfault-scripts=1000}; others: {@code -Dbaton.fault-seed=1000000}, the first one.
  */
 class FaultScriptsTest {
-  private static final int SCRIPTS = Integer.getInteger("baton.fault-scripts", 60);
+  private static final int SCRIPTS = Integer.getInteger("fault-scripts", 60);
   private static final long FIRST_SEED = Long.getLong("baton.fault-seed", 1);
   private static final int AT_ONCE = 8;
 

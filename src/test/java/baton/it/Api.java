@@ -83,8 +83,17 @@ final class Api {
   }
 
   static Reply sendBody(String method, String path, BodyPublisher body, String... headers) {
+    return send(method, uri().resolve(path), body, headers);
+  }
+
+  /** Gets something of a Baton that is not the application under test. */
+  static Reply get(URI uri, String... headers) {
+    return send("GET", uri, BodyPublishers.noBody(), headers);
+  }
+
+  private static Reply send(String method, URI uri, BodyPublisher body, String... headers) {
     HttpRequest.Builder request =
-        HttpRequest.newBuilder(uri().resolve(path)).timeout(PATIENCE).method(method, body);
+        HttpRequest.newBuilder(uri).timeout(PATIENCE).method(method, body);
     if (headers.length > 0) {
       request.headers(headers);
     }
@@ -92,7 +101,7 @@ final class Api {
       HttpResponse<byte[]> response = CLIENT.send(request.build(), BodyHandlers.ofByteArray());
       return reply(response.statusCode(), response.headers().map(), response.body());
     } catch (IOException e) {
-      throw new UncheckedIOException(method + " " + path, e);
+      throw new UncheckedIOException(method + " " + uri, e);
     } catch (InterruptedException e) {
       throw new IllegalStateException(e);
     }

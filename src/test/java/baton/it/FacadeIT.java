@@ -198,7 +198,7 @@ class FacadeIT {
 
   private static ConductorClient client() {
     ConductorClient client = new ConductorClient();
-    assertThat(client.setup("127.0.0.1:" + Integer.getInteger("baton.test.rpc-port", 13334)))
+    assertThat(client.setup("127.0.0.1:" + Integer.getInteger("test.rpc-port", 13334)))
         .isEqualTo(OK);
     return client;
   }

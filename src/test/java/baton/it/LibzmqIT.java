@@ -31,7 +31,7 @@ import org.junit.jupiter.params.provider.MethodSource;
 /**
  * Publishers that share no code with Baton: libzmq and Python's msgpack. Needs a Python with the
  * packages zmq and msgpack (Debian: python3-zmq, python3-msgpack); without it the tests are
- * skipped, or fail with {@code -Dbaton.require-libzmq=true}.
+ * skipped, or fail with {@code -Drequire-libzmq=true}.
  */
 @QuarkusIntegrationTest
 class LibzmqIT {
@@ -47,7 +47,7 @@ class LibzmqIT {
   static void findPython() {
     Optional<String> found = PythonPublisher.python();
     String missing = "no python3 here that can import zmq and msgpack";
-    if (found.isEmpty() && Boolean.getBoolean("baton.require-libzmq")) {
+    if (found.isEmpty() && Boolean.getBoolean("require-libzmq")) {
       fail(missing);
     }
     Assumptions.assumeTrue(found.isPresent(), missing);

@@ -217,7 +217,13 @@ final class Router {
     }
   }
 
-  private JsonNode get(String path) {
+  /** The status that a path is answered with. */
+  int status(String path) {
+    return send(HttpRequest.newBuilder(URI.create(root + path)).timeout(PATIENCE).build())
+        .statusCode();
+  }
+
+  JsonNode get(String path) {
     try {
       return JSON.readTree(text(path));
     } catch (JsonProcessingException e) {

@@ -43,7 +43,7 @@ class RpcIT extends ClientSuite {
   private static final String PYTHON = "baton.it.RpcPeer#isThere";
 
   /** Reserved by the build, and told to the application by it. */
-  static final String ADDRESS = "127.0.0.1:" + Integer.getInteger("baton.test.rpc-port", 13334);
+  static final String ADDRESS = "127.0.0.1:" + Integer.getInteger("test.rpc-port", 13334);
 
   @Override
   ConductorClient connected() {

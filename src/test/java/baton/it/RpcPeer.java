@@ -37,7 +37,7 @@ final class RpcPeer implements AutoCloseable {
   /** Whether there is a Python to run it; a test that needs it is skipped where there is none. */
   static boolean isThere() {
     try {
-      return Boolean.getBoolean("baton.require-libzmq")
+      return Boolean.getBoolean("require-libzmq")
           || new ProcessBuilder(PYTHON, "--version").start().waitFor() == 0;
     } catch (IOException e) {
       return false;
