@@ -3,6 +3,7 @@ package baton.it;
 import baton.hash.BlockChain;
 import baton.hash.HashProfile;
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.List;
 import java.util.stream.IntStream;
 
@@ -30,6 +31,11 @@ record Prompt(int[] tokens, List<Long> keys) {
       keys.add(chain.nextKey());
     }
     return new Prompt(tokens, keys);
+  }
+
+  /** The tokens of the first blocks. */
+  int[] tokens(int blocks) {
+    return Arrays.copyOf(tokens, blocks * BLOCK_SIZE);
   }
 
   /** The key of one block, as a list. */
