@@ -24,6 +24,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 class AdminGuardIT {
   static final List<String> ADMIN =
       List.of(
+          "GET /admin/config",
           "GET /admin/prompt_embeds/can_hold?bytes=1",
           "GET /admin/prompt_embeds/stats",
           "POST /admin/prompt_embeds/clear");

@@ -21,6 +21,7 @@ import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.IntStream;
 import java.util.stream.Stream;
 import org.junit.jupiter.api.AfterEach;
@@ -130,7 +131,8 @@ class ConductorApiIT {
         Api.get("/global_view"),
         """
         {"context_count":1,"contexts":[{"model_name":"m","lora_name":"","block_size":4,
-         "tenant_id":"default","prefix_count":0,"hash_profile":%s,"instances":{"a":[0]}}]}
+         "tenant_id":"default","prefix_count":0,"digest":"0000000000000000","hash_profile":%s,
+         "instances":{"a":[0]}}]}
         """
             .formatted(profile));
   }
@@ -673,9 +675,13 @@ class ConductorApiIT {
       assertThat(reply.status()).isEqualTo(200);
       assertThat(reply.body().get("status").textValue()).isEqualTo("UP");
     }
-    JsonNode conductor = Api.get("/q/health/ready").body().get("checks").get(0);
-    assertThat(conductor.get("name").textValue()).isEqualTo("conductor");
-    assertThat(conductor.get("data").get("contexts").intValue()).isEqualTo(1);
+    Map<String, JsonNode> facts = new TreeMap<>();
+    for (JsonNode check : Api.get("/q/health/ready").body().get("checks")) {
+      facts.put(check.get("name").textValue(), check.path("data"));
+    }
+    assertThat(facts.get("conductor").get("contexts").intValue()).isEqualTo(1);
+    assertThat(facts.get("publishers").get("configured").intValue()).isZero();
+    assertThat(facts.get("configuration").get("state").textValue()).isEqualTo("applied");
   }
 
   @Test

@@ -38,7 +38,8 @@ class OpenApiIT {
             "/prompt_embeds/{identifier}",
             "/admin/prompt_embeds/can_hold",
             "/admin/prompt_embeds/stats",
-            "/admin/prompt_embeds/clear");
+            "/admin/prompt_embeds/clear",
+            "/admin/config");
   }
 
   @Test
@@ -91,6 +92,14 @@ class OpenApiIT {
     JsonNode hitsExample = replyExample("query", "post");
     assertThat(names(hits.at("/instances/vllm-0")))
         .isEqualTo(names(hitsExample.at("/instances/demo-0")));
+  }
+
+  @Test
+  void configurationExample_hasTheFieldsOfTheRealReply() {
+    JsonNode config = Api.get("/admin/config").body();
+    JsonNode example = document.at("/components/examples/ConfigurationExample/value");
+    assertThat(names(config)).isEqualTo(names(example));
+    assertThat(names(config.at("/settings/0"))).isEqualTo(names(example.at("/settings/0")));
   }
 
   @Test

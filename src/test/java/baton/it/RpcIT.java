@@ -21,6 +21,7 @@ import baton.client.QueryResult.InstanceHit;
 import baton.client.QueryResult.RankHit;
 import baton.client.ServicesResult;
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import io.quarkus.test.junit.QuarkusIntegrationTest;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -126,7 +127,10 @@ class RpcIT extends ClientSuite {
 
       JsonNode view = call(typed, "GetGlobalView", null);
       assertThat(view.at("/contexts/0/prefix_count").longValue()).isEqualTo(70);
-      assertThat(RpcPeer.asHttpView(view)).isEqualTo(Api.get("/global_view").body());
+      JsonNode httpView = Api.get("/global_view").body();
+      // The channel has no field for it.
+      ((ObjectNode) httpView.at("/contexts/0")).remove("digest");
+      assertThat(RpcPeer.asHttpView(view)).isEqualTo(httpView);
 
       Map<String, Object> key = fields("instance_id", "peer-engine", "dp_rank", 11);
       assertThat(call(typed, "Unregister", key))

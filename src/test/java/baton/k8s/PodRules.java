@@ -132,10 +132,7 @@ final class PodRules {
     for (JsonNode variable : container.path("env")) {
       String name = variable.path("name").asText();
       expect(names.add(name), field + "env", name + " is there twice");
-      expect(
-          VARIABLES.contains(name) || name.startsWith("BATON_CONFIG_"),
-          field + "env",
-          "Baton reads no " + name);
+      expect(VARIABLES.contains(name), field + "env", "Baton reads no " + name);
       if (name.equals("QUARKUS_SHUTDOWN_DELAY")) {
         int delay = Integer.parseInt(variable.path("value").asText().replace("S", ""));
         expect(
@@ -194,8 +191,7 @@ final class PodRules {
                 "CONDUCTOR_LOG_LEVEL",
                 "SG_PROMPT_EMBEDS_CACHE_GIB",
                 "QUARKUS_SHUTDOWN_DELAY",
-                "QUARKUS_SHUTDOWN_TIMEOUT",
-                "BATON_READINESS_DEADLINE_MS"));
+                "QUARKUS_SHUTDOWN_TIMEOUT"));
     addVariables("BATON", BatonConfig.class, names);
     return names;
   }
