@@ -76,6 +76,9 @@ public final class ConfiguredPublishers implements AutoCloseable {
   /** The content that was there at the last look. */
   private PublisherFile.Look seen;
 
+  /** Nothing stands against that content but what others have registered, which may go. */
+  private boolean contradicted;
+
   /**
    * @param config as it was put together at the start
    */
@@ -144,7 +147,7 @@ public final class ConfiguredPublishers implements AutoCloseable {
       // What was changed since the last look may be half written.
       boolean settled = now.equals(seen);
       seen = now;
-      if (settled && !now.equals(dealtWith)) {
+      if (settled && (contradicted || !now.equals(dealtWith))) {
         dealtWith = now;
         load(now);
       }
@@ -155,6 +158,7 @@ public final class ConfiguredPublishers implements AutoCloseable {
 
   private void load(PublisherFile.Look look) {
     InForce before = inForce;
+    contradicted = false;
     Settings settings = Settings.of(start.others, start.file.read());
     List<Fault> faults = new ArrayList<>(settings.faults());
     if (!look.exists()) {
@@ -173,21 +177,26 @@ public final class ConfiguredPublishers implements AutoCloseable {
       inForce
           .afterRestart()
           .forEach(key -> LOG.warnf("%s in %s counts from the next start on", key, inForce.file()));
-    } else {
-      refused.incrementAndGet();
-      inForce =
-          new InForce(
-              before.file(),
-              before.loaded(),
-              before.settings(),
-              before.publishers(),
-              new Refusal(Instant.now(), List.copyOf(faults)),
-              true,
-              before.afterRestart());
-      LOG.errorf(
-          "what %s says now is refused, and what was in force stays:%s",
-          start.file.path(), lines(faults));
+    } else if (!before.degraded() || !before.lastRefusal().faults().equals(faults)) {
+      refuse(faults);
     }
+  }
+
+  private void refuse(List<Fault> faults) {
+    InForce before = inForce;
+    refused.incrementAndGet();
+    inForce =
+        new InForce(
+            before.file(),
+            before.loaded(),
+            before.settings(),
+            before.publishers(),
+            new Refusal(Instant.now(), List.copyOf(faults)),
+            true,
+            before.afterRestart());
+    LOG.errorf(
+        "what %s says now is refused, and what was in force stays:%s",
+        start.file.path(), lines(faults));
   }
 
   private static String lines(List<Fault> faults) {
@@ -211,6 +220,12 @@ public final class ConfiguredPublishers implements AutoCloseable {
     Set<Publisher> staying = new HashSet<>(after.values());
     List<Publisher> leaving = before.stream().filter(p -> !staying.contains(p)).toList();
     Map<Publisher, List<Rejection>> obstacles = conductor.exchange(leaving, after.values());
+    // A port that is taken is not tried again and again: each time others would lose blocks.
+    contradicted =
+        !obstacles.isEmpty()
+            && obstacles.values().stream()
+                .flatMap(List::stream)
+                .noneMatch(r -> r.reason() == Rejection.Reason.CANNOT_SUBSCRIBE);
     List<Fault> faults = new ArrayList<>();
     after.forEach(
         (name, publisher) ->

@@ -268,6 +268,14 @@ class ReplicasIT {
             });
       }
       assertThat(baton.router().hit(own.registration(), PROMPT).device()).isEqualTo(48);
+
+      baton.router().post("/unregister", own.registration().key());
+      eventually(
+          () ->
+              assertThat(baton.health("configuration").at("/data/state").textValue())
+                  .isEqualTo("applied"));
+      assertThat(instances(baton)).contains("five");
+      assertThat(baton.said()).containsOnlyOnce("is registered with other values");
     } finally {
       own.close();
     }
