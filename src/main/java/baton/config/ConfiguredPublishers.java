@@ -152,6 +152,9 @@ public final class ConfiguredPublishers implements AutoCloseable {
         load(now);
       }
     } catch (RuntimeException e) {
+      if (watcher.isShutdown()) {
+        return; // and so is the conductor
+      }
       LOG.errorf(e, "the file of publishers %s could not be looked at", start.file.path());
     }
   }
