@@ -132,6 +132,10 @@ record Key(String name, Class<?> type, String standard, long min, long max, bool
 
   /** The end of a complaint: the value, shortened. */
   static String not(String value) {
-    return ", not \"" + (value.length() > 64 ? value.substring(0, 64) + "…" : value) + '"';
+    return ", not " + quoted(value);
+  }
+
+  static String quoted(String value) {
+    return '"' + (value.length() > 64 ? value.substring(0, 64) + "…" : value) + '"';
   }
 }

@@ -48,30 +48,21 @@ final class PublisherEntries {
     Entry entry = new Entry(name, where, fields);
     Publisher publisher = entry.publisher();
     for (Rejection rejection : claims.against(publisher)) {
-      String problem = rejection.getMessage();
-      if (rejection.reason() == Rejection.Reason.UNAVAILABLE) {
-        entry.tellClash("endpoint", problem, Set.of());
-      } else if (rejection.field() == null) {
-        entry.tellClash(
-            "instance_id",
-            "publisher " + publisher.key() + " is the one of another entry too",
-            IDENTITY);
-      } else if (rejection.field().equals("hash_profile")) {
-        entry.tellClash("hash_profile.strategy", problem, CONTEXT);
-      } else {
-        entry.tellClash(rejection.field(), problem, Set.of(rejection.field()));
-      }
+      entry.tell(rejection, publisher);
     }
     claims.add(publisher);
-    if (entry.faults.isEmpty()) {
+    if (entry.isSound()) {
       publishers.put(name, publisher);
     }
     faults.addAll(entry.faults);
   }
 
+  /** What tells publishers apart. */
   private static final Set<String> IDENTITY = Set.of("instance_id", "tenant_id", "dp_rank");
+
+  /** What tells contexts apart, and what an engine binds its context to. */
   private static final Set<String> CONTEXT =
-      Set.of("hash_profile", "tenant_id", "modelname", "lora_name", "block_size");
+      Set.of("hash_profile", "type", "tenant_id", "modelname", "lora_name", "block_size");
 
   /** One entry, on its way to be a publisher. */
   private static final class Entry {
@@ -91,7 +82,11 @@ final class PublisherEntries {
       this.given = given;
     }
 
+    /** The publisher that is meant, or, if there are faults, one that clashes with nobody's. */
     Publisher publisher() {
+      if (name.isBlank()) {
+        faults.add(new Fault(where, "has no name"));
+      }
       take("endpoint", null);
       take("replay_endpoint", "");
       take("type", null);
@@ -102,33 +97,49 @@ final class PublisherEntries {
       take("block_size", null);
       take("dp_rank", null);
       take("cache_group", "");
-      requireNumber("block_size", Long.MIN_VALUE, Long.MAX_VALUE);
-      requireNumber("dp_rank", Integer.MIN_VALUE, Integer.MAX_VALUE);
+      requireNumber("block_size", 1, Long.MAX_VALUE);
+      requireNumber("dp_rank", 0, Integer.MAX_VALUE);
       if (!values.get("cache_group").isEmpty()) {
         requireNumber("cache_group", Long.MIN_VALUE, Long.MAX_VALUE);
       }
       if (PublisherType.of(values.get("type")) == null) {
-        refuse("type", "must be vLLM, SGLang or Mooncake");
+        refuse("type", "must be vLLM, SGLang or Mooncake" + Key.not(values.get("type")));
       }
       HashProfile profile = profile();
       while (true) {
         try {
-          String group = values.get("cache_group");
-          return new Publisher(
-              values.get("endpoint"),
-              values.get("replay_endpoint"),
-              PublisherType.of(values.get("type")),
-              values.get("modelname"),
-              values.get("lora_name"),
-              values.get("tenant_id"),
-              values.get("instance_id"),
-              number("block_size"),
-              (int) number("dp_rank"),
-              group.isEmpty() ? null : (Long) number("cache_group"),
-              profile);
+          make(profile);
+          standApart();
+          return make(profile);
         } catch (Rejection e) {
           refuse(e.field(), e.getMessage());
         }
+      }
+    }
+
+    private Publisher make(HashProfile profile) {
+      String group = values.get("cache_group");
+      return new Publisher(
+          values.get("endpoint"),
+          values.get("replay_endpoint"),
+          PublisherType.of(values.get("type")),
+          values.get("modelname"),
+          values.get("lora_name"),
+          values.get("tenant_id"),
+          values.get("instance_id"),
+          number("block_size"),
+          (int) number("dp_rank"),
+          group.isEmpty() ? null : (Long) number("cache_group"),
+          profile);
+    }
+
+    /** What is not known must not be what another entry has by chance. */
+    private void standApart() {
+      if (replaced.stream().anyMatch(IDENTITY::contains)) {
+        values.put("instance_id", UUID.randomUUID().toString());
+      }
+      if (replaced.stream().anyMatch(CONTEXT::contains)) {
+        values.put("modelname", UUID.randomUUID().toString());
       }
     }
 
@@ -180,7 +191,7 @@ final class PublisherEntries {
 
     private void refuse(String field, String problem) {
       String value = values.get(field);
-      tell(field, problem.contains(", not ") ? problem : problem + Key.not(value));
+      tell(field, withValue(problem, value));
       replace(field);
     }
 
@@ -189,7 +200,18 @@ final class PublisherEntries {
       faults.add(value == null ? new Fault(where, problem) : value.fault(problem));
     }
 
-    /** Puts a sound value in a field's place, one that clashes with nobody's. */
+    /** A problem with the value, if it does not show that itself. */
+    private static String withValue(String problem, String value) {
+      if (problem.contains(", not \"")
+          || problem.endsWith(", not " + value)
+          || problem.endsWith("not be empty")
+          || problem.contains(" " + value + " ")) {
+        return problem;
+      }
+      return problem + (problem.contains(" must ") ? Key.not(value) : ": " + Key.quoted(value));
+    }
+
+    /** Puts a sound value in a field's place. */
     private void replace(String field) {
       replaced.add(field.startsWith("hash_profile.") ? "hash_profile" : field);
       values.put(
@@ -197,13 +219,14 @@ final class PublisherEntries {
           switch (field) {
             case "endpoint" -> "ipc://" + UUID.randomUUID();
             case "replay_endpoint", "tenant_id", "cache_group" -> "";
-            case "type" -> "vLLM";
+            // It needs no name of an engine.
+            case "type" -> "Mooncake";
             case "block_size" -> "1";
             case "dp_rank", "hash_profile.python_hash_seed" -> "0";
             case "hash_profile.strategy" -> "sglang";
             case "hash_profile.algorithm" -> isVllm() ? "sha256" : "sha256_raw";
             case "hash_profile.index_projection" -> isVllm() ? "low64_be" : "first64_be";
-            default -> name;
+            default -> UUID.randomUUID().toString();
           });
       if (field.equals("hash_profile.strategy")) {
         // Whether the others are right cannot be told without it.
@@ -217,11 +240,24 @@ final class PublisherEntries {
       return strategy != null && "vllm_v1".equals(strategy.value());
     }
 
-    /** Something that stands against it, unless that comes of what was put in its place. */
-    void tellClash(String field, String problem, Set<String> comesOf) {
-      if (comesOf.stream().noneMatch(replaced::contains)) {
-        tell(field, problem);
+    /** Tells what other entries, or what is allowed here, have against it. */
+    void tell(Rejection rejection, Publisher publisher) {
+      String problem = rejection.getMessage();
+      String field = rejection.field();
+      if (rejection.reason() == Rejection.Reason.UNAVAILABLE) {
+        tell("endpoint", problem);
+      } else if (field == null) {
+        tell("instance_id", "publisher " + publisher.key() + " is the one of another entry too");
+      } else if (field.equals("hash_profile")) {
+        tell("hash_profile.strategy", problem);
+      } else if (!replaced.contains(field)) {
+        tell(field, withValue(problem, values.get(field)));
       }
+    }
+
+    /** False if it has a fault, one that was told before included. */
+    boolean isSound() {
+      return faults.isEmpty() && replaced.isEmpty();
     }
   }
 }
