@@ -6,8 +6,11 @@ import com.fasterxml.jackson.core.StreamReadFeature;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectReader;
+import com.fasterxml.jackson.databind.exc.MismatchedInputException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import java.io.IOException;
+import java.nio.ByteBuffer;
+import java.nio.CharBuffer;
+import java.nio.charset.StandardCharsets;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
@@ -33,7 +36,9 @@ record ConductorFile(
 
   private static final Map<String, String> PORTS =
       Map.of("http_server_port", "quarkus.http.port", "rpc_server_port", "baton.rpc.port");
+  private static final String BYTE_ORDER_MARK = "\uFEFF";
   private static final String PUBLISHERS = "kvevent_instance";
+  private static final String NO_FIELD = "is no field of a publisher";
   private static final Set<String> INTEGERS = Set.of("block_size", "dp_rank", "cache_group");
   private static final ObjectReader JSON =
       JsonMapper.builder()
@@ -56,8 +61,18 @@ record ConductorFile(
       List<Fault> faults) {
 
     void file(byte[] bytes) {
+      ByteBuffer in = ByteBuffer.wrap(bytes);
+      CharBuffer text = CharBuffer.allocate(bytes.length);
+      if (StandardCharsets.UTF_8.newDecoder().decode(in, text, true).isError()) {
+        faults.add(new Fault(path.toString(), "is not UTF-8 at byte " + in.position()));
+      } else {
+        json(text.flip().toString());
+      }
+    }
+
+    private void json(String text) {
       try {
-        JsonNode root = JSON.readTree(bytes);
+        JsonNode root = JSON.readTree(text.startsWith(BYTE_ORDER_MARK) ? text.substring(1) : text);
         if (root == null || root.isMissingNode()) {
           faults.add(new Fault(path.toString(), "is empty; an object is needed"));
         } else if (root.isObject()) {
@@ -65,19 +80,25 @@ record ConductorFile(
         } else {
           faults.add(new Fault(path.toString(), "must be an object" + shown(root)));
         }
+      } catch (MismatchedInputException e) {
+        // The library takes it for a matter of its own classes.
+        faults.add(new Fault(path + place(e), "is not valid JSON: more follows after its end"));
       } catch (JsonProcessingException e) {
-        JsonLocation at = e.getLocation();
-        String place = at == null ? "" : " line " + at.getLineNr() + " column " + at.getColumnNr();
         faults.add(
-            new Fault(path + place, "is not valid JSON: " + oneLine(e.getOriginalMessage())));
-      } catch (IOException e) {
-        faults.add(new Fault(path.toString(), "is not valid JSON: " + oneLine(e.getMessage())));
+            new Fault(path + place(e), "is not valid JSON: " + plain(e.getOriginalMessage())));
       }
     }
 
-    private static String oneLine(String text) {
-      // The library's parentheses tell of its own settings.
-      return text.replaceAll("\\s+", " ").replaceAll(" \\(start marker.*", "");
+    private static String place(JsonProcessingException e) {
+      JsonLocation at = e.getLocation();
+      return at == null ? "" : " line " + at.getLineNr() + " column " + at.getColumnNr();
+    }
+
+    /** The library's words, but for those that tell of its own settings. */
+    private static String plain(String text) {
+      return text.replaceAll("\\s+", " ")
+          .replaceAll(", from `[^`]*`", "")
+          .replaceAll("( \\((start|for) [^(]*\\[Source|: enable `).*", "");
     }
 
     private void topLevel(String name, JsonNode value) {
@@ -111,10 +132,12 @@ record ConductorFile(
         String name = field.getKey();
         String known = prefix + name.replace('_', '-');
         JsonNode value = field.getValue();
-        if (known.equals("hash-profile")) {
+        if (!name.matches("[a-z_]+")) {
+          faults.add(fault(where + name, NO_FIELD));
+        } else if (known.equals("hash-profile")) {
           profile(where + name, value, fields);
-        } else if (name.contains("-") || !Key.PUBLISHER_FIELDS.contains(known)) {
-          faults.add(fault(where + name, "is no field of a publisher"));
+        } else if (!Key.PUBLISHER_FIELDS.contains(known)) {
+          faults.add(fault(where + name, NO_FIELD));
         } else if (!(name.equals("cache_group") && value.isNull())) {
           boolean integer = INTEGERS.contains(name);
           boolean fits = integer ? value.isIntegralNumber() : value.isTextual();

@@ -9,6 +9,7 @@ package baton.config;
 public record Fault(String where, String problem) {
   @Override
   public String toString() {
-    return where + ": " + problem;
+    // A name from outside must not make lines of its own.
+    return (where + ": " + problem).replaceAll("\\p{Cntrl}", "?");
   }
 }
