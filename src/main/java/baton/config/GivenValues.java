@@ -36,7 +36,9 @@ record GivenValues(
 
   /** What Kubernetes tells a container about a service that is called as this prefix is. */
   private static final Pattern SERVICE_LINK =
-      Pattern.compile("BATON_(.*_)?(SERVICE_HOST|SERVICE_PORT(_.*)?|PORT(_[0-9]+_.*)?)");
+      Pattern.compile(
+          "BATON_(.*_)?"
+              + "(SERVICE_HOST=.*|SERVICE_PORT(_.*)?=.*|PORT_[0-9]+_.*=.*|PORT=[a-z]+://.*)");
 
   /**
    * @param others keys that do not begin with {@code baton.}
@@ -124,10 +126,13 @@ record GivenValues(
 
     private void publisher(String property, Given given) {
       NameIterator segments = new NameIterator(property, Key.PUBLISHERS.length() - 1);
-      String name = segments.hasNext() ? segments.getNextSegment() : "";
-      segments.next();
-      int end = segments.getPosition() + 1;
-      String field = end < property.length() ? property.substring(end) : "";
+      String name = "";
+      String field = "";
+      if (segments.hasNext()) {
+        name = segments.getNextSegment();
+        segments.next();
+        field = property.substring(Math.min(segments.getPosition() + 1, property.length()));
+      }
       if (Key.PUBLISHER_FIELDS.contains(field)) {
         publishers.computeIfAbsent(name, n -> new LinkedHashMap<>()).put(field, given);
       } else {
@@ -136,10 +141,12 @@ record GivenValues(
     }
 
     void variable(String variable, String value) {
+      if (SERVICE_LINK.matcher(variable + "=" + value).matches()) {
+        return;
+      }
       if (variable.startsWith(Key.environmentName(Key.PUBLISHERS))) {
         publisherVariable(variable, value);
-      } else if (Key.ALL.stream().noneMatch(k -> Key.environmentName(k.name()).equals(variable))
-          && !SERVICE_LINK.matcher(variable).matches()) {
+      } else if (Key.ALL.stream().noneMatch(k -> Key.environmentName(k.name()).equals(variable))) {
         faults.add(new Fault(variable + " in " + ENVIRONMENT, "is no key of Baton's"));
       }
     }

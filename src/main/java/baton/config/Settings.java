@@ -4,12 +4,14 @@ import baton.conductor.Claims;
 import baton.conductor.Publisher;
 import io.quarkus.runtime.configuration.DurationConverter;
 import io.smallrye.config.common.utils.StringUtil;
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Pattern;
 
 /**
  * All that was given, looked at together: what the file of publishers says, and what everybody else
@@ -35,6 +37,11 @@ record Settings(
   private static final List<String> DURATIONS =
       List.of("quarkus.shutdown.delay", "quarkus.shutdown.timeout");
   private static final int MAX_PORT = 65535;
+
+  /** As the client reads it: an IPv6 address has brackets. */
+  private static final Pattern ADDRESS_FORM =
+      Pattern.compile("(?:\\[[^\\[\\]/]+\\]|[^:/\\[\\]]+):([0-9]{1,5})");
+
   private static final Set<String> LEVELS = Set.of("DEBUG", "INFO", "WARN", "ERROR");
 
   /** Keys that matter here and are not under {@code baton.}. */
@@ -105,8 +112,8 @@ record Settings(
     String problem = http == null ? null : Numbers.problem(http.value(), 0, MAX_PORT);
     if (problem != null) {
       faults.add(http.fault(problem));
-    } else if (http != null && !isZero(http) && http.value().strip().equals(text(RPC_PORT))) {
-      faults.add(http.fault(http.value().strip() + " is the RPC port too (" + RPC_PORT + ")"));
+    } else if (http != null && number(http) != 0 && number(http) == number(RPC_PORT)) {
+      faults.add(http.fault(number(http) + " is the RPC port too (" + RPC_PORT + ")"));
     }
     for (String key : DURATIONS) {
       Given given = values.get(key);
@@ -119,14 +126,22 @@ record Settings(
       faults.add(level.fault("must be DEBUG, INFO, WARN or ERROR" + Key.not(level.value())));
     }
     Given address = values.get(ADDRESS);
-    if (address != null && !isAddress(address.value())) {
+    // An empty one is none, as for the framework.
+    if (address != null && !address.value().isEmpty()) {
+      checkAddress(address);
+    }
+    checkCacheSize();
+  }
+
+  private void checkAddress(Given address) {
+    var parts = ADDRESS_FORM.matcher(address.value());
+    if (!parts.matches() || Numbers.problem(parts.group(1), 1, MAX_PORT) != null) {
       faults.add(address.fault("must be host:port" + Key.not(address.value())));
     }
-    if (address != null && !entries.isEmpty()) {
+    if (!entries.isEmpty()) {
       faults.add(
           address.fault("serves a Conductor elsewhere, so no publishers can be configured here"));
     }
-    checkCacheSize();
   }
 
   private void checkCacheSize() {
@@ -138,21 +153,14 @@ record Settings(
     }
   }
 
-  private static boolean isZero(Given port) {
-    return port.value().strip().matches("0+");
-  }
-
   private static boolean isDuration(String value) {
     try {
-      return !DurationConverter.parseDuration(value).isNegative();
+      Duration duration = DurationConverter.parseDuration(value);
+      // An empty value is as good as none.
+      return duration == null || !duration.isNegative();
     } catch (IllegalArgumentException e) {
       return false;
     }
-  }
-
-  private static boolean isAddress(String value) {
-    int colon = value.lastIndexOf(':');
-    return colon > 0 && Numbers.problem(value.substring(colon + 1), 1, MAX_PORT) == null;
   }
 
   /** A value as it was given, or the default, which stands in for a wrong one, too. */
@@ -166,6 +174,10 @@ record Settings(
 
   private long number(String name) {
     return Long.parseLong(text(name));
+  }
+
+  private static long number(Given given) {
+    return Long.parseLong(given.value().strip());
   }
 
   private void makePublishers() {
