@@ -76,28 +76,29 @@ public interface BatonConfig {
 
   /** The RPC port, for Mooncake's own clients. */
   interface Rpc {
-    /** Port; 0 for none. */
+    /** RPC port; 0 for none. */
     @WithDefault("13334")
     @Range(max = 65535)
     int port();
 
-    /** Address. */
+    /** Address at which the RPC port listens. */
     @WithDefault("0.0.0.0")
     String host();
 
-    /** Bytes of one request's body; a longer one ends its connection. */
+    /** Bytes of an RPC request's body; a longer one ends its connection. */
     @WithDefault("67108864")
     @Range(min = 1)
     int maxBodyBytes();
 
     /**
-     * Bytes of all requests in memory at the same time; one that needs more ends its connection.
+     * Bytes of all RPC requests in memory at the same time; one that needs more ends its
+     * connection.
      */
     @WithDefault("536870912")
     @Range(min = 1, max = Long.MAX_VALUE)
     long maxBufferedBytes();
 
-    /** Connections at the same time; one more is closed at once. */
+    /** RPC connections at the same time; one more is closed at once. */
     @WithDefault("4096")
     @Range(min = 1)
     int maxConnections();
@@ -105,15 +106,18 @@ public interface BatonConfig {
 
   /** A Conductor elsewhere that this process serves in place of its own index. */
   interface Remote {
-    /** {@code host:port} of its RPC port; without it, the process's own index is served. */
+    /**
+     * {@code host:port} of another Conductor's RPC port, to be served in place of the own index;
+     * without it, the own index is served.
+     */
     Optional<String> address();
 
-    /** Milliseconds that connecting to it may take. */
+    /** Milliseconds that connecting to that Conductor may take. */
     @WithDefault("1000")
     @Range(min = 1)
     int connectTimeoutMs();
 
-    /** Milliseconds that each request to it may take. */
+    /** Milliseconds that each request to that Conductor may take. */
     @WithDefault("3000")
     @Range(min = 1)
     int requestTimeoutMs();
@@ -126,12 +130,15 @@ public interface BatonConfig {
     @Range(max = 256)
     int threads();
 
-    /** Threads that move bytes between the network and the sockets. */
+    /** Threads that move bytes between the network and the publishers' sockets. */
     @WithDefault("1")
     @Range(min = 1, max = 64)
     int ioThreads();
 
-    /** Messages kept for one publisher that sends faster than they are applied. */
+    /**
+     * Messages kept for one publisher that sends faster than they are applied; then its sender has
+     * to keep them, or drops them.
+     */
     @WithDefault("10000")
     @Range(min = 1)
     int receiveHighWaterMark();
@@ -162,17 +169,23 @@ public interface BatonConfig {
     @Range(min = 1)
     int timeoutMs();
 
-    /** Messages of one publisher that may wait for those before them. */
+    /**
+     * Messages of one publisher that may wait for those before them; with more, what is missing
+     * counts as lost.
+     */
     @WithDefault("100000")
     @Range(min = 1)
     int maxHeldMessages();
 
-    /** Bytes of one publisher's messages that may wait for those before them. */
+    /** Bytes of one publisher's messages that may wait for those before them; 0 for none. */
     @WithDefault("67108864")
     @Range(max = Long.MAX_VALUE)
     long maxHeldBytes();
 
-    /** Bytes of all messages that may wait; 0 is an eighth of the largest heap. */
+    /**
+     * Bytes of all publishers' messages that may wait for those before them; 0 is an eighth of the
+     * largest heap.
+     */
     @WithDefault("0")
     @Range(max = Long.MAX_VALUE)
     long maxTotalHeldBytes();
@@ -205,7 +218,10 @@ public interface BatonConfig {
     @Range(min = 1, max = 1_000_000)
     int maxPublishers();
 
-    /** Endpoints that may be registered, {@code *} standing for any text. */
+    /**
+     * Endpoints that may be registered, {@code *} standing for any text, separated by commas;
+     * link-local addresses never may.
+     */
     @WithDefault("tcp://*,ipc://*")
     List<String> allowedEndpoints();
   }
@@ -213,8 +229,8 @@ public interface BatonConfig {
   /** The index. */
   interface Index {
     /**
-     * Blocks held, counted once for each owner; further ones are refused and counted. 0 is one for
-     * every 128 bytes of the largest heap.
+     * Blocks held, counted once for each owner, and as many pool objects; further ones are refused
+     * and counted. 0 is one for every 128 bytes of the largest heap.
      */
     @WithDefault("0")
     @Range(max = Long.MAX_VALUE)
@@ -244,13 +260,16 @@ public interface BatonConfig {
   /** Who may use the endpoints under {@code /admin}. */
   interface Admin {
     /**
-     * The secret that requests must bring ({@code Authorization: Bearer …}). Without one, only
-     * requests from this machine's loopback addresses are answered.
+     * Secret that requests to the endpoints under {@code /admin} must bring ({@code Authorization:
+     * Bearer …}); without one, only requests from this machine's loopback addresses are answered.
      */
     @Secret
     Optional<String> token();
 
-    /** Whether registering and unregistering over HTTP needs the same. */
+    /**
+     * Whether {@code /register} and {@code /unregister} need the same as {@code /admin}; the RPC
+     * channel has no such guard.
+     */
     @WithDefault("false")
     boolean guardRegistration();
   }
@@ -269,7 +288,7 @@ public interface BatonConfig {
   interface Readiness {
     /**
      * Milliseconds after the start when Baton is ready even if configured publishers are not
-     * connected and caught up.
+     * connected and caught up; 0 for at once.
      */
     @WithDefault("30000")
     int deadlineMs();
@@ -277,7 +296,7 @@ public interface BatonConfig {
 
   /** Engines that Baton plays itself, to be tried without any. */
   interface Demo {
-    /** How many engines to play; 0 for none. */
+    /** Engines that Baton plays itself, to be tried without any (3 in dev mode); 0 for none. */
     @WithDefault("0")
     @Range(max = 100)
     int engines();
@@ -285,16 +304,16 @@ public interface BatonConfig {
 
   /** A publisher, with the fields of {@code POST /register}. */
   interface Publisher {
-    /** ZMQ endpoint of its events. */
+    /** ZMQ endpoint of its events, {@code tcp://host:port}; needed. */
     Optional<String> endpoint();
 
-    /** ZMQ endpoint where it can be asked for what was missed. */
+    /** ZMQ endpoint where it can be asked for what was missed; without it, it cannot. */
     Optional<String> replayEndpoint();
 
-    /** {@code vLLM}, {@code SGLang} or {@code Mooncake}. */
+    /** What it is: {@code vLLM}, {@code SGLang} or {@code Mooncake}; needed. */
     Optional<String> type();
 
-    /** Its model. */
+    /** Its model's name; needed. */
     Optional<String> modelname();
 
     /** Its LoRA adapter; without it, the base model. */
@@ -306,13 +325,13 @@ public interface BatonConfig {
     /** What routers call it; without it, the publisher's name here. */
     Optional<String> instanceId();
 
-    /** Tokens in a block. */
+    /** Tokens in a block, above 0; needed. */
     Optional<String> blockSize();
 
-    /** Its data-parallel rank. */
+    /** Its data-parallel rank, from 0 on; needed. */
     Optional<String> dpRank();
 
-    /** Its cache group: 0, or nothing. */
+    /** Its cache group: 0, which is the same as none. */
     Optional<String> cacheGroup();
 
     HashProfile hashProfile();
@@ -320,16 +339,16 @@ public interface BatonConfig {
 
   /** How an engine hashes its blocks. */
   interface HashProfile {
-    /** {@code vllm_v1}, {@code sglang} or {@code sglang_bigram}. */
+    /** How it hashes blocks: {@code vllm_v1}, {@code sglang} or {@code sglang_bigram}; needed. */
     Optional<String> strategy();
 
-    /** {@code sha256} or {@code sha256_cbor} for vLLM, {@code sha256_raw} for SGLang. */
+    /** {@code sha256} or {@code sha256_cbor} for vLLM, {@code sha256_raw} for SGLang; needed. */
     Optional<String> algorithm();
 
-    /** vLLM's {@code PYTHONHASHSEED}, as it was written. */
+    /** vLLM's {@code PYTHONHASHSEED}, as it was written; needed for vLLM, unused for SGLang. */
     Optional<String> pythonHashSeed();
 
-    /** {@code low64_be} for vLLM, {@code first64_be} for SGLang. */
+    /** {@code low64_be} for vLLM, {@code first64_be} for SGLang; needed. */
     Optional<String> indexProjection();
   }
 }
