@@ -3,9 +3,11 @@ package baton.config;
 import io.smallrye.config.ConfigSourceContext;
 import io.smallrye.config.ConfigValue;
 import io.smallrye.config.NameIterator;
+import io.smallrye.config.PropertiesLocationConfigSourceFactory;
+import io.smallrye.config.SmallRyeConfig;
+import io.smallrye.config.SmallRyeConfigBuilder;
 import java.util.ArrayList;
 import java.util.Comparator;
-import java.util.Iterator;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -47,16 +49,14 @@ record GivenValues(
       ConfigSourceContext context, Map<String, String> environment, List<String> others) {
     var reading =
         new Reading(
-            context,
+            withFiles(context),
             new LinkedHashMap<>(),
             new LinkedHashMap<>(),
             new LinkedHashMap<>(),
             new ArrayList<>());
     Key.ALL.forEach(key -> reading.value(key.name()));
     others.forEach(reading::value);
-    for (Iterator<String> names = context.iterateNames(); names.hasNext(); ) {
-      reading.property(names.next());
-    }
+    reading.config.getPropertyNames().forEach(reading::property);
     environment.keySet().stream()
         .filter(name -> name.startsWith("BATON_"))
         .sorted()
@@ -64,8 +64,25 @@ record GivenValues(
     return new GivenValues(reading.values, reading.publishers, reading.variables, reading.faults);
   }
 
+  /**
+   * The configuration as it will be, but for the file of publishers. A source that is made while
+   * the others are there, as that one is, does not see others of its kind: those of property files
+   * that operators name.
+   */
+  private static SmallRyeConfig withFiles(ConfigSourceContext context) {
+    var builder =
+        new SmallRyeConfigBuilder()
+            .addDefaultInterceptors()
+            .withProfiles(context.getProfiles())
+            .withSources(context.getConfigSources());
+    new PropertiesLocationConfigSourceFactory()
+        .getConfigSources(context)
+        .forEach(builder::withSources);
+    return builder.build();
+  }
+
   private record Reading(
-      ConfigSourceContext context,
+      SmallRyeConfig config,
       Map<String, Given> values,
       Map<String, Map<String, Given>> publishers,
       Map<String, Map<String, Given>> variables,
@@ -77,10 +94,8 @@ record GivenValues(
 
     private Optional<Given> find(String key) {
       try {
-        ConfigValue found = context.getValue(key);
-        return found == null || found.getValue() == null
-            ? Optional.empty()
-            : Optional.of(given(key, found));
+        ConfigValue found = config.getConfigValue(key);
+        return found.getValue() == null ? Optional.empty() : Optional.of(given(key, found));
       } catch (NoSuchElementException | IllegalArgumentException e) {
         faults.add(new Fault(key, "cannot be read: " + e.getMessage()));
         return Optional.empty();

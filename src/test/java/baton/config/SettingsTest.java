@@ -7,7 +7,9 @@ import io.smallrye.config.ConfigSourceFactory;
 import io.smallrye.config.EnvConfigSource;
 import io.smallrye.config.PropertiesConfigSource;
 import io.smallrye.config.SmallRyeConfigBuilder;
+import java.io.IOException;
 import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -16,6 +18,7 @@ import java.util.Map;
 import java.util.stream.Stream;
 import org.eclipse.microprofile.config.spi.ConfigSource;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.Arguments;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -65,6 +68,21 @@ class SettingsTest {
         .build();
     assertThat(read).hasSize(1);
     return read.get(0);
+  }
+
+  @Test
+  void propertyFile_thatIsNamed_isRead(@TempDir Path folder) throws IOException {
+    Path file = folder.resolve("more.properties");
+    Files.writeString(file, "baton.zmq.threads=x\nbaton.publishers.e.type=vllm\nbaton.zmq.t=1\n");
+    system.put("smallrye.config.locations", file.toString());
+
+    assertThat(faults())
+        .contains(
+            "baton.zmq.t in " + file + ": is no key of Baton's",
+            "baton.zmq.threads in " + file + ": must be a whole number from 0 to 256, not \"x\"",
+            "baton.publishers.e.type in "
+                + file
+                + ": must be vLLM, SGLang or Mooncake, not \"vllm\"");
   }
 
   private List<String> faults() {
