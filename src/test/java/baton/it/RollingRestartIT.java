@@ -31,13 +31,13 @@ import org.junit.jupiter.api.io.TempDir;
  */
 class RollingRestartIT {
   private static final int QUERIES_PER_SECOND = 200;
-  private static final int BATCHES_PER_SECOND = 50;
+  private static final int BATCHES_PER_SECOND = 20;
 
   /** A client hears of readiness a little late, as endpoints do. */
   private static final int PROBE_MS = 100;
 
-  private static final int FIRST_BLOCKS = 500;
-  private static final Prompt PROMPT = Prompt.ofBlocks(Prompt.VLLM, 20_000);
+  private static final int FIRST_BLOCKS = 200;
+  private static final Prompt PROMPT = Prompt.ofBlocks(Prompt.VLLM, 8_000);
 
   /** How old an event may be that an answer does not know: generous, since all share a machine. */
   private static final Duration LAG = Duration.ofSeconds(10);
