@@ -17,6 +17,7 @@ import java.util.function.Supplier;
 import org.jboss.logging.Logger;
 import org.zeromq.ZMQ;
 import org.zeromq.ZMQException;
+import zmq.ZError;
 
 /**
  * One thread that opens, reads and closes its subscriptions' sockets; nobody else touches them. It
@@ -100,7 +101,7 @@ final class Receiver {
       Thread.currentThread().interrupt();
       // It may be opened yet, and must not live on unknown.
       opened.thenAccept(Subscription::close);
-      throw new Receivers.CannotSubscribe("interrupted while subscribing");
+      throw new Receivers.CannotSubscribe("interrupted while subscribing", false);
     }
   }
 
@@ -108,7 +109,12 @@ final class Receiver {
     LOG.debugf(cause, "cannot subscribe to %s", endpoint);
     // Only ZMQ's own words are meant for people.
     String reason = cause instanceof ZMQException ? cause.getMessage() : "ZMQ cannot use it";
-    return new Receivers.CannotSubscribe("cannot subscribe to " + endpoint + ": " + reason);
+    boolean portInUse = cause instanceof ZMQException e && e.getErrorCode() == ZError.EADDRINUSE;
+    if (portInUse) {
+      reason = "its port is in use";
+    }
+    return new Receivers.CannotSubscribe(
+        "cannot subscribe to " + endpoint + ": " + reason, portInUse);
   }
 
   private Subscription openHere(ZMQ.Socket socket, Opening opening) throws ClosedChannelException {

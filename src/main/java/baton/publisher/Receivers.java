@@ -7,7 +7,9 @@ import java.util.Comparator;
 import java.util.EnumMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
+import java.util.concurrent.locks.LockSupport;
 import java.util.stream.IntStream;
 import org.jboss.logging.Logger;
 import org.zeromq.SocketType;
@@ -40,8 +42,12 @@ public final class Receivers implements AutoCloseable {
   public static final class CannotSubscribe extends Exception {
     private static final long serialVersionUID = 1L;
 
-    CannotSubscribe(String message) {
+    /** Whether it may be free soon. */
+    final boolean portInUse;
+
+    CannotSubscribe(String message, boolean portInUse) {
       super(message);
+      this.portInUse = portInUse;
     }
   }
 
@@ -60,6 +66,11 @@ public final class Receivers implements AutoCloseable {
   private static final int SHORT_HANDSHAKE_MS = 1_000;
 
   private static final int FEW = 64;
+
+  /** ZMQ lets a port go some time after the socket that was bound to it has been closed. */
+  private static final int PORT_RELEASE_MS = 1_000;
+
+  private static final int PORT_RETRY_NS = 5_000_000;
 
   private final Settings settings;
   private final ZContext context;
@@ -148,11 +159,21 @@ public final class Receivers implements AutoCloseable {
                 recovery.maxHeldBytes(),
                 recovery.maxTotalHeldBytes(),
                 heldBytes));
-    return receiver.open(
-        this::newSocket,
-        endpoint,
-        (owner, socket) ->
-            new Subscription(owner, socket, endpoint, replayEndpoint, decoder, recovery, held));
+    long patience = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(PORT_RELEASE_MS);
+    while (true) {
+      try {
+        return receiver.open(
+            this::newSocket,
+            endpoint,
+            (owner, socket) ->
+                new Subscription(owner, socket, endpoint, replayEndpoint, decoder, recovery, held));
+      } catch (CannotSubscribe e) {
+        if (!e.portInUse || System.nanoTime() - patience > 0) {
+          throw e;
+        }
+        LockSupport.parkNanos(PORT_RETRY_NS);
+      }
+    }
   }
 
   /** Bytes of messages that wait for those before them. */
