@@ -89,12 +89,20 @@ record GivenValues(
       List<Fault> faults) {
 
     void value(String key) {
-      find(key).ifPresent(given -> values.put(key, given));
+      find(key)
+          .filter(given -> given.value() != Given.REFUSED)
+          .ifPresent(given -> values.put(key, given));
     }
 
     private Optional<Given> find(String key) {
       try {
         ConfigValue found = config.getConfigValue(key);
+        if (found.hasProblems()) {
+          Given given = given(key, found);
+          String problem = "refers to what nobody has given: " + Key.quoted(found.getRawValue());
+          faults.add(given.fault(problem));
+          return Optional.of(given);
+        }
         return found.getValue() == null ? Optional.empty() : Optional.of(given(key, found));
       } catch (NoSuchElementException | IllegalArgumentException e) {
         faults.add(new Fault(key, "cannot be read: " + e.getMessage()));
@@ -124,7 +132,7 @@ record GivenValues(
     }
 
     void property(String name) {
-      if (!name.startsWith(Key.PREFIX) || values.containsKey(name)) {
+      if (!name.startsWith(Key.PREFIX) || isKey(name)) {
         return;
       }
       find(name)
@@ -133,10 +141,14 @@ record GivenValues(
               given -> {
                 if (name.startsWith(Key.PUBLISHERS)) {
                   publisher(name, given);
-                } else if (Key.ALL.stream().noneMatch(key -> key.name().equals(name))) {
+                } else {
                   faults.add(given.fault("is no key of Baton's"));
                 }
               });
+    }
+
+    private static boolean isKey(String name) {
+      return Key.ALL.stream().anyMatch(key -> key.name().equals(name));
     }
 
     private void publisher(String property, Given given) {

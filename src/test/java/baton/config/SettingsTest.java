@@ -622,4 +622,23 @@ class SettingsTest {
         .filteredOn(f -> f.contains("publisher c in fleet.json: ") && f.endsWith(" is missing"))
         .hasSize(7);
   }
+
+  @Test
+  void expression_thatLeadsNowhere_isOneFault() {
+    properties.put("baton.rpc.host", "${nowhere}");
+    assertThat(fault())
+        .isEqualTo(
+            "baton.rpc.host in "
+                + PROPERTIES
+                + ": refers to what nobody has given: \"${nowhere}\"");
+    properties.put("baton.rpc.host", "${nowhere:127.0.0.1}");
+    assertThat(settings().values().get("baton.rpc.host").value()).isEqualTo("127.0.0.1");
+    properties.clear();
+
+    give(properties, "a");
+    properties.put("baton.publishers.a.endpoint", "tcp://${POD_IP}:5557");
+    assertThat(fault()).startsWith("baton.publishers.a.endpoint in ").contains("${POD_IP}");
+    properties.put("POD_IP", "10.0.0.1");
+    assertThat(settings().publishers().get("a").endpoint()).isEqualTo("tcp://10.0.0.1:5557");
+  }
 }
