@@ -37,8 +37,7 @@ final class ConfigurationHealth implements HealthCheck, MeterBinder {
     if (inForce.degraded()) {
       response
           .withData("refused", inForce.lastRefusal().at().toString())
-          .withData("faults", inForce.lastRefusal().faults().size())
-          .withData("first_fault", inForce.lastRefusal().faults().get(0).toString());
+          .withData("faults", inForce.lastRefusal().faults().size());
     }
     return response.build();
   }

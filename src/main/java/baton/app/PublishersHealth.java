@@ -5,6 +5,7 @@ import baton.conductor.Publisher;
 import baton.config.BatonConfig;
 import baton.config.ConfiguredPublishers;
 import baton.publisher.Subscription;
+import io.quarkus.runtime.Startup;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.util.List;
@@ -22,6 +23,7 @@ import org.jboss.logging.Logger;
  */
 @Readiness
 @Singleton
+@Startup // the deadline counts from there, not from the first probe
 final class PublishersHealth implements HealthCheck {
   private static final Logger LOG = Logger.getLogger(PublishersHealth.class);
   private static final int SHOWN = 10;

@@ -7,8 +7,8 @@ import baton.config.ConfiguredPublishers;
 import baton.config.Fault;
 import baton.rpc.RpcServer;
 import io.quarkus.runtime.Application;
-import io.quarkus.runtime.ApplicationLifecycleManager;
 import io.quarkus.runtime.LaunchMode;
+import io.quarkus.runtime.ShutdownEvent;
 import io.quarkus.runtime.StartupEvent;
 import io.quarkus.vertx.http.HttpServerStart;
 import jakarta.annotation.Priority;
@@ -42,6 +42,7 @@ final class Start {
   private final String httpHost;
   private final int httpPort;
   private final String version;
+  private volatile boolean endedBySignal;
 
   @Inject
   Start(
@@ -64,6 +65,7 @@ final class Start {
   void start(@Observes @Priority(FIRST) StartupEvent event) {
     List<Fault> faults = new ArrayList<>();
     if (LaunchMode.current() == LaunchMode.NORMAL) {
+      endWell(Application.currentApplication());
       requireFree("quarkus.http.port", httpHost, httpPort, faults);
       requireFree("baton.rpc.port", config.rpc().host(), config.rpc().port(), faults);
     }
@@ -89,22 +91,25 @@ final class Start {
         start.options().getPort(),
         rpc.port() == 0 ? "off" : rpc.port(),
         conductor.services().size());
-    if (LaunchMode.current() == LaunchMode.NORMAL) {
-      endWell(Application.currentApplication());
-    }
+  }
+
+  void end(@Observes ShutdownEvent event) {
+    endedBySignal = !event.isStandardShutdown();
   }
 
   /**
    * Whoever ends the process by a signal gets exit code 0 when all is done; Java would say 143, as
    * if it had failed.
    */
-  private static void endWell(Application application) {
+  private void endWell(Application application) {
     Runtime.getRuntime()
         .addShutdownHook(
             new Thread(
                 () -> {
                   application.awaitShutdown();
-                  Runtime.getRuntime().halt(ApplicationLifecycleManager.getExitCode());
+                  if (endedBySignal) {
+                    Runtime.getRuntime().halt(0);
+                  }
                 },
                 "baton-end"));
   }

@@ -16,6 +16,12 @@ final class Endpoints {
   /** All spellings of an address that a resolver takes for one without asking anybody. */
   private static final Pattern ADDRESS = Pattern.compile("\\[.*|[0-9][0-9a-fA-FxX.]*");
 
+  /** What looks like an address is none unless it is one: no name consists of digits and dots. */
+  private static final Pattern DIGITS = Pattern.compile("[0-9.]+");
+
+  private static final Pattern QUAD =
+      Pattern.compile("((25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])(\\.(?!$)|$)){4}");
+
   private static final Pattern IPC = Pattern.compile("ipc://\\S+");
 
   private final List<Pattern> allowed;
@@ -42,6 +48,9 @@ final class Endpoints {
       int port = Integer.parseInt(tcp.group(2));
       if (port < 1 || port > 65535) {
         throw Rejection.invalidValue(field, "needs a port from 1 to 65535, not " + port);
+      }
+      if (DIGITS.matcher(tcp.group(1)).matches() && !QUAD.matcher(tcp.group(1)).matches()) {
+        throw Rejection.invalidValue(field, "names no address: " + tcp.group(1));
       }
     } else if (!IPC.matcher(endpoint).matches()) {
       throw Rejection.invalidValue(field, "must be tcp://host:port or ipc://path");

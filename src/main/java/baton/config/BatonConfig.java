@@ -7,7 +7,6 @@ import java.lang.annotation.Retention;
 import java.lang.annotation.RetentionPolicy;
 import java.lang.annotation.Target;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 
 /**
@@ -53,9 +52,6 @@ public interface BatonConfig {
   Readiness readiness();
 
   Demo demo();
-
-  /** Publishers that are followed from the start, by a name of the operator's choice. */
-  Map<String, Publisher> publishers();
 
   /**
    * The HTTP interface. Host and port are {@code quarkus.http.host} and {@code quarkus.http.port}.
@@ -302,7 +298,11 @@ public interface BatonConfig {
     int engines();
   }
 
-  /** A publisher, with the fields of {@code POST /register}. */
+  /**
+   * A publisher that is followed from the start, {@code baton.publishers.NAME}, with the fields of
+   * {@code POST /register}. It is no part of the mapping: publishers change while Baton runs, and
+   * to map some thousand of them takes a minute.
+   */
   interface Publisher {
     /** ZMQ endpoint of its events, {@code tcp://host:port}; needed. */
     Optional<String> endpoint();

@@ -20,7 +20,7 @@ final class ConductorConfigSource implements ConfigSource {
   final PublisherFile.Look look;
 
   final Settings settings;
-  private final Map<String, String> properties = new HashMap<>();
+  private final Map<String, String> properties;
 
   ConductorConfigSource(
       GivenValues others, PublisherFile file, PublisherFile.Look look, ConductorFile content) {
@@ -28,6 +28,7 @@ final class ConductorConfigSource implements ConfigSource {
     this.file = file;
     this.look = look;
     this.settings = Settings.of(others, content);
+    Map<String, String> properties = new HashMap<>();
     content.ports().forEach((key, port) -> properties.put(key, port.value()));
     content
         .publishers()
@@ -38,12 +39,13 @@ final class ConductorConfigSource implements ConfigSource {
                         properties.put(Key.publisherKey(name, field), given.value())));
     Given level = others.values().get(Settings.LOG_LEVEL);
     if (level != null) {
-      logAt(level.value());
+      logAt(level.value(), properties);
     }
+    this.properties = Map.copyOf(properties);
   }
 
   /** Others' libraries say little at DEBUG that helps, and much. */
-  private void logAt(String level) {
+  private static void logAt(String level, Map<String, String> properties) {
     properties.put("quarkus.log.category.\"baton\".level", level);
     properties.put("quarkus.log.level", level.equals("DEBUG") ? "INFO" : level);
     if (level.equals("ERROR")) {
@@ -53,7 +55,7 @@ final class ConductorConfigSource implements ConfigSource {
 
   @Override
   public Map<String, String> getProperties() {
-    return Map.copyOf(properties);
+    return properties;
   }
 
   @Override

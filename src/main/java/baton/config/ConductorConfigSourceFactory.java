@@ -1,9 +1,11 @@
 package baton.config;
 
+import io.quarkus.runtime.ExecutionMode;
 import io.quarkus.runtime.configuration.ConfigurationException;
 import io.smallrye.config.ConfigSourceContext;
 import io.smallrye.config.ConfigSourceFactory;
 import java.util.List;
+import java.util.stream.Collectors;
 import org.eclipse.microprofile.config.spi.ConfigSource;
 
 /**
@@ -13,11 +15,16 @@ import org.eclipse.microprofile.config.spi.ConfigSource;
 public final class ConductorConfigSourceFactory implements ConfigSourceFactory {
   @Override
   public Iterable<ConfigSource> getConfigSources(ConfigSourceContext context) {
-    GivenValues others = GivenValues.read(context, System.getenv(), Settings.OTHER_KEYS);
+    if (ExecutionMode.current() != ExecutionMode.RUNTIME_INIT) {
+      // A build must not take in what is lying about on its machine.
+      return List.of();
+    }
+    GivenValues others = GivenValues.read(context, Settings.OTHER_KEYS);
     Given path = others.values().get(ConductorConfigSource.PATH);
     PublisherFile file = PublisherFile.at(path == null ? null : path.value());
     PublisherFile.Look look = file.look();
-    var source = new ConductorConfigSource(others, file, look, file.read());
+    var source =
+        new ConductorConfigSource(others, file, look, file.read().orElse(ConductorFile.NONE));
     refuse(source.settings.faults());
     return List.of(source);
   }
@@ -33,14 +40,8 @@ public final class ConductorConfigSourceFactory implements ConfigSourceFactory {
           faults.stream()
               .map(fault -> "  " + fault)
               .collect(
-                  java.util.stream.Collectors.joining(
+                  Collectors.joining(
                       "\n", "Baton cannot start, its configuration is wrong:\n", "")));
     }
-  }
-
-  /** Late, so that all other sources are there to be looked at. */
-  @Override
-  public java.util.OptionalInt getPriority() {
-    return java.util.OptionalInt.of(ConductorFile.ORDINAL);
   }
 }

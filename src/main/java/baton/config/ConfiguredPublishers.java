@@ -13,6 +13,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.Executors;
 import java.util.concurrent.ScheduledExecutorService;
@@ -31,13 +32,6 @@ import org.jboss.logging.Logger;
  */
 public final class ConfiguredPublishers implements AutoCloseable {
   private static final Logger LOG = Logger.getLogger(ConfiguredPublishers.class);
-
-  /**
-   * A value that is in force.
-   *
-   * @param origin who gave it
-   */
-  public record Setting(String key, String value, String origin) {}
 
   /** A content of the file that was refused, and why. */
   public record Refusal(Instant at, List<Fault> faults) {}
@@ -149,22 +143,24 @@ public final class ConfiguredPublishers implements AutoCloseable {
       seen = now;
       if (settled && (contradicted || !now.equals(dealtWith))) {
         dealtWith = now;
-        load(now);
+        load();
       }
-    } catch (RuntimeException e) {
+    } catch (RuntimeException | OutOfMemoryError e) {
       if (watcher.isShutdown()) {
         return; // and so is the conductor
       }
       LOG.errorf(e, "the file of publishers %s could not be looked at", start.file.path());
+      refuse(List.of(new Fault(start.file.path().toString(), "could not be looked at")));
     }
   }
 
-  private void load(PublisherFile.Look look) {
+  private void load() {
     InForce before = inForce;
     contradicted = false;
-    Settings settings = Settings.of(start.others, start.file.read());
+    Optional<ConductorFile> content = start.file.read();
+    Settings settings = Settings.of(start.others, content.orElse(ConductorFile.NONE));
     List<Fault> faults = new ArrayList<>(settings.faults());
-    if (!look.exists()) {
+    if (content.isEmpty()) {
       faults.add(new Fault(start.file.path().toString(), "is gone"));
     }
     Map<String, Publisher> publishers = sameObjects(settings.publishers(), before.publishers());
@@ -229,12 +225,18 @@ public final class ConfiguredPublishers implements AutoCloseable {
             && obstacles.values().stream()
                 .flatMap(List::stream)
                 .noneMatch(r -> r.reason() == Rejection.Reason.CANNOT_SUBSCRIBE);
+    Map<Publisher, String> where = new HashMap<>();
+    after.forEach((name, publisher) -> where.put(publisher, settings.where(name)));
     List<Fault> faults = new ArrayList<>();
-    after.forEach(
-        (name, publisher) ->
-            obstacles
-                .getOrDefault(publisher, List.of())
-                .forEach(r -> faults.add(new Fault(settings.where(name), r.getMessage()))));
+    obstacles.forEach(
+        (publisher, rejections) ->
+            rejections.forEach(
+                rejection ->
+                    faults.add(
+                        new Fault(
+                            where.getOrDefault(
+                                publisher, "publisher " + publisher.key() + ", which was to stay"),
+                            rejection.getMessage()))));
     return faults;
   }
 
@@ -259,34 +261,11 @@ public final class ConfiguredPublishers implements AutoCloseable {
     return new InForce(
         start.file.path() == null ? null : start.file.path().toString(),
         Instant.now(),
-        shown(settings),
+        settings.shown(start.settings.values()),
         publishers,
         lastRefusal,
         false,
         afterRestart);
-  }
-
-  private List<Setting> shown(Settings settings) {
-    Map<String, Given> values = new LinkedHashMap<>(start.settings.values());
-    List<Setting> shown = new ArrayList<>();
-    for (Key key : Key.ALL) {
-      Given given = values.remove(key.name());
-      String value = given == null ? key.standard() : given.value();
-      String origin = given == null ? Given.DEFAULT : given.origin();
-      boolean masked = key.secret() && value != null;
-      shown.add(new Setting(key.name(), masked ? "***" : value, origin));
-    }
-    values.forEach((key, given) -> shown.add(new Setting(key, given.value(), given.origin())));
-    settings
-        .entries()
-        .forEach(
-            (name, fields) ->
-                fields.forEach(
-                    (field, given) ->
-                        shown.add(
-                            new Setting(
-                                Key.publisherKey(name, field), given.value(), given.origin()))));
-    return shown;
   }
 
   @Override

@@ -14,6 +14,10 @@ record Given(String value, String where, String origin, int ordinal) {
 
   static final String REFUSED = null;
 
+  boolean isRefused() {
+    return value == null;
+  }
+
   Fault fault(String problem) {
     return new Fault(where, problem);
   }

@@ -2,6 +2,7 @@ package baton.config;
 
 import io.smallrye.config.ConfigSourceContext;
 import io.smallrye.config.ConfigValue;
+import io.smallrye.config.EnvConfigSource;
 import io.smallrye.config.NameIterator;
 import io.smallrye.config.PropertiesLocationConfigSourceFactory;
 import io.smallrye.config.SmallRyeConfig;
@@ -13,7 +14,10 @@ import java.util.List;
 import java.util.Map;
 import java.util.NoSuchElementException;
 import java.util.Optional;
+import java.util.Set;
+import java.util.TreeMap;
 import java.util.regex.Pattern;
+import org.eclipse.microprofile.config.spi.ConfigSource;
 
 /**
  * What operators gave by other ways than the file of publishers: system properties, environment,
@@ -29,8 +33,6 @@ record GivenValues(
     Map<String, Map<String, Given>> publishers,
     Map<String, Map<String, Given>> variables,
     List<Fault> faults) {
-  private static final int ENVIRONMENT_ORDINAL = 300;
-
   /** Of the properties that Baton itself brings. */
   private static final int OWN_DEFAULTS_ORDINAL = 250;
 
@@ -45,11 +47,19 @@ record GivenValues(
   /**
    * @param others keys that do not begin with {@code baton.}
    */
-  static GivenValues read(
-      ConfigSourceContext context, Map<String, String> environment, List<String> others) {
+  static GivenValues read(ConfigSourceContext context, List<String> others) {
+    SmallRyeConfig config = withFiles(context);
+    Map<String, String> environment = new TreeMap<>();
+    for (ConfigSource source : config.getConfigSources()) {
+      if (source instanceof EnvConfigSource) {
+        // That of the process, and a file .env beside it.
+        source.getProperties().forEach(environment::putIfAbsent);
+      }
+    }
     var reading =
         new Reading(
-            withFiles(context),
+            config,
+            environment.keySet(),
             new LinkedHashMap<>(),
             new LinkedHashMap<>(),
             new LinkedHashMap<>(),
@@ -57,10 +67,7 @@ record GivenValues(
     Key.ALL.forEach(key -> reading.value(key.name()));
     others.forEach(reading::value);
     reading.config.getPropertyNames().forEach(reading::property);
-    environment.keySet().stream()
-        .filter(name -> name.startsWith("BATON_"))
-        .sorted()
-        .forEach(name -> reading.variable(name, environment.get(name)));
+    environment.forEach(reading::variable);
     return new GivenValues(reading.values, reading.publishers, reading.variables, reading.faults);
   }
 
@@ -83,15 +90,14 @@ record GivenValues(
 
   private record Reading(
       SmallRyeConfig config,
+      Set<String> variableNames,
       Map<String, Given> values,
       Map<String, Map<String, Given>> publishers,
       Map<String, Map<String, Given>> variables,
       List<Fault> faults) {
 
     void value(String key) {
-      find(key)
-          .filter(given -> given.value() != Given.REFUSED)
-          .ifPresent(given -> values.put(key, given));
+      find(key).filter(given -> !given.isRefused()).ifPresent(given -> values.put(key, given));
     }
 
     private Optional<Given> find(String key) {
@@ -99,22 +105,23 @@ record GivenValues(
         ConfigValue found = config.getConfigValue(key);
         if (found.hasProblems()) {
           Given given = given(key, found);
-          String problem = "refers to what nobody has given: " + Key.quoted(found.getRawValue());
-          faults.add(given.fault(problem));
+          boolean secret = Key.ALL.stream().anyMatch(k -> k.secret() && k.name().equals(key));
+          String shown = secret ? "" : ": " + Key.quoted(found.getRawValue());
+          faults.add(given.fault("refers to what nobody has given" + shown));
           return Optional.of(given);
         }
         return found.getValue() == null ? Optional.empty() : Optional.of(given(key, found));
       } catch (NoSuchElementException | IllegalArgumentException e) {
-        faults.add(new Fault(key, "cannot be read: " + e.getMessage()));
+        faults.add(new Fault(key, "has an expression that cannot be read"));
         return Optional.empty();
       }
     }
 
-    private static Given given(String key, ConfigValue found) {
+    private Given given(String key, ConfigValue found) {
       int ordinal = found.getConfigSourceOrdinal();
       String source = String.valueOf(found.getConfigSourceName());
       if (isEnvironment(found)) {
-        String variable = key.matches("[A-Z_]+") ? key : Key.environmentName(key);
+        String variable = variableNames.contains(key) ? key : Key.environmentName(key);
         return new Given(found.getValue(), variable + " in " + ENVIRONMENT, ENVIRONMENT, ordinal);
       }
       String origin = source.replaceAll(".*\\[source=(?:file:)?(.*)]", "$1");
@@ -136,7 +143,8 @@ record GivenValues(
         return;
       }
       find(name)
-          .filter(given -> !given.origin().equals(ENVIRONMENT))
+          // What the framework makes of a variable's name is a guess; see below.
+          .filter(given -> !given.origin().equals(ENVIRONMENT) || variableNames.contains(name))
           .ifPresent(
               given -> {
                 if (name.startsWith(Key.PUBLISHERS)) {
@@ -168,20 +176,20 @@ record GivenValues(
     }
 
     void variable(String variable, String value) {
-      if (SERVICE_LINK.matcher(variable + "=" + value).matches()) {
+      if (!variable.startsWith("BATON_")
+          || SERVICE_LINK.matcher(variable + "=" + value).matches()) {
         return;
       }
       if (variable.startsWith(Key.environmentName(Key.PUBLISHERS))) {
-        publisherVariable(variable, value);
+        publisherVariable(variable);
       } else if (Key.ALL.stream().noneMatch(k -> Key.environmentName(k.name()).equals(variable))) {
         faults.add(new Fault(variable + " in " + ENVIRONMENT, "is no key of Baton's"));
       }
     }
 
     /** Where the publisher's name ends, only the fields tell, of which there are few. */
-    private void publisherVariable(String variable, String value) {
+    private void publisherVariable(String variable) {
       String rest = variable.substring(Key.environmentName(Key.PUBLISHERS).length());
-      String where = variable + " in " + ENVIRONMENT;
       String field =
           Key.PUBLISHER_FIELDS.stream()
               .filter(f -> rest.endsWith("_" + Key.environmentName(f)))
@@ -189,12 +197,15 @@ record GivenValues(
               .orElse("");
       int nameLength = rest.length() - field.length() - 1;
       if (field.isEmpty() || nameLength == 0) {
-        faults.add(new Fault(where, "is no field of a publisher"));
+        faults.add(new Fault(variable + " in " + ENVIRONMENT, "is no field of a publisher"));
         return;
       }
-      variables
-          .computeIfAbsent(rest.substring(0, nameLength), n -> new LinkedHashMap<>())
-          .put(field, new Given(value, where, ENVIRONMENT, ENVIRONMENT_ORDINAL));
+      find(variable)
+          .ifPresent(
+              given ->
+                  variables
+                      .computeIfAbsent(rest.substring(0, nameLength), n -> new LinkedHashMap<>())
+                      .put(field, given));
     }
   }
 }

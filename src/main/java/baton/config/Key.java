@@ -3,20 +3,18 @@ package baton.config;
 import io.quarkus.runtime.annotations.RegisterForReflection;
 import io.smallrye.config.WithDefault;
 import java.lang.reflect.Method;
-import java.lang.reflect.ParameterizedType;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.stream.Collectors;
 
 /**
  * One key of {@link BatonConfig}, read from its method there, and what values it may have. The
  * framework would refuse them too, but not all at once, and not in an operator's terms.
  *
- * @param name with its prefix; {@code *} stands for a publisher's name
+ * @param name with its prefix
  * @param type of its values; {@link List} for several texts
  * @param standard the value if none is given; null for none
  * @param min of a number
@@ -45,7 +43,6 @@ import java.util.stream.Collectors;
 record Key(String name, Class<?> type, String standard, long min, long max, boolean secret) {
   static final String PREFIX = "baton.";
   static final String PUBLISHERS = "baton.publishers.";
-  private static final String ANY_PUBLISHER = PUBLISHERS + "*.";
 
   /** All but the publishers', by name. */
   static final List<Key> ALL;
@@ -57,25 +54,17 @@ record Key(String name, Class<?> type, String standard, long min, long max, bool
     List<Key> keys = new ArrayList<>();
     collect(BatonConfig.class, PREFIX, keys);
     keys.sort(Comparator.comparing(Key::name));
-    ALL = keys.stream().filter(key -> !key.name.startsWith(ANY_PUBLISHER)).toList();
-    PUBLISHER_FIELDS =
-        keys.stream()
-            .map(Key::name)
-            .filter(name -> name.startsWith(ANY_PUBLISHER))
-            .map(name -> name.substring(ANY_PUBLISHER.length()))
-            .toList();
+    ALL = List.copyOf(keys);
+    List<Key> fields = new ArrayList<>();
+    collect(BatonConfig.Publisher.class, "", fields);
+    PUBLISHER_FIELDS = fields.stream().map(Key::name).sorted().toList();
   }
 
   private static void collect(Class<?> group, String prefix, List<Key> keys) {
     for (Method method : group.getMethods()) {
       String name = prefix + kebab(method.getName());
       Class<?> type = method.getReturnType();
-      if (type == Map.class) {
-        Class<?> value =
-            (Class<?>)
-                ((ParameterizedType) method.getGenericReturnType()).getActualTypeArguments()[1];
-        collect(value, name + ".*.", keys);
-      } else if (type.getEnclosingClass() == BatonConfig.class && !type.isEnum()) {
+      if (type.getEnclosingClass() == BatonConfig.class && !type.isEnum()) {
         collect(type, name + ".", keys);
       } else {
         keys.add(of(name, type, method));

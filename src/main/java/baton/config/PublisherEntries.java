@@ -166,7 +166,7 @@ final class PublisherEntries {
      */
     private void take(String field, String absent) {
       Given value = given.get(field.replace('_', '-'));
-      if (value != null && value.value() != Given.REFUSED) {
+      if (value != null && !value.isRefused()) {
         values.put(field, value.value());
       } else if (value == null && absent != null) {
         values.put(field, absent);

@@ -10,6 +10,7 @@ import java.nio.file.attribute.BasicFileAttributes;
 import java.nio.file.attribute.FileTime;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
 
 /**
  * The file of publishers.
@@ -22,9 +23,10 @@ record PublisherFile(Path path) {
    * turning a link, so the link is followed.
    *
    * @param exists false for no file
+   * @param changed the one time that nobody can set; null where the system has none
    */
-  record Look(boolean exists, Object key, FileTime modified, long size) {
-    static final Look NOTHING = new Look(false, null, null, 0);
+  record Look(boolean exists, Object key, FileTime modified, Object changed, long size) {
+    static final Look NOTHING = new Look(false, null, null, null, 0);
   }
 
   /**
@@ -48,24 +50,30 @@ record PublisherFile(Path path) {
     }
     try {
       var attributes = Files.readAttributes(path, BasicFileAttributes.class);
-      return new Look(true, attributes.fileKey(), attributes.lastModifiedTime(), attributes.size());
+      return new Look(
+          true, attributes.fileKey(), attributes.lastModifiedTime(), changed(), attributes.size());
     } catch (IOException e) {
       return Look.NOTHING;
     }
   }
 
-  /** What it says; nothing if there is none. */
-  ConductorFile read() {
+  private Object changed() throws IOException {
+    boolean unix = path.getFileSystem().supportedFileAttributeViews().contains("unix");
+    return unix ? Files.getAttribute(path, "unix:ctime") : null;
+  }
+
+  /** What it says; nothing if there is no file. */
+  Optional<ConductorFile> read() {
     if (path == null) {
-      return ConductorFile.NONE;
+      return Optional.empty();
     }
     try (InputStream in = Files.newInputStream(path)) {
       byte[] bytes = in.readNBytes(ConductorFile.MAX_BYTES + 1);
       return bytes.length > ConductorFile.MAX_BYTES
           ? unreadable("is longer than " + ConductorFile.MAX_BYTES + " bytes")
-          : ConductorFile.parse(bytes, path);
+          : Optional.of(ConductorFile.parse(bytes, path));
     } catch (NoSuchFileException e) {
-      return ConductorFile.NONE;
+      return Optional.empty();
     } catch (AccessDeniedException e) {
       return unreadable("cannot be read: permission denied");
     } catch (IOException e) {
@@ -73,7 +81,8 @@ record PublisherFile(Path path) {
     }
   }
 
-  private ConductorFile unreadable(String problem) {
-    return new ConductorFile(Map.of(), Map.of(), List.of(new Fault(path.toString(), problem)));
+  private Optional<ConductorFile> unreadable(String problem) {
+    return Optional.of(
+        new ConductorFile(Map.of(), Map.of(), List.of(new Fault(path.toString(), problem))));
   }
 }

@@ -60,7 +60,7 @@ record Settings(
     file.ports().forEach((key, port) -> values.merge(key, port, Settings::stronger));
     List<Fault> faults = new ArrayList<>(others.faults());
     faults.addAll(file.faults());
-    Map<String, Map<String, Given>> entries = entries(others, file);
+    Map<String, Map<String, Given>> entries = entries(others, file, faults);
     Settings settings = new Settings(values, entries, new LinkedHashMap<>(), faults);
     settings.checkKeys();
     settings.checkOthers();
@@ -72,22 +72,31 @@ record Settings(
     return a.ordinal() > b.ordinal() ? a : b;
   }
 
-  private static Map<String, Map<String, Given>> entries(GivenValues others, ConductorFile file) {
+  private static Map<String, Map<String, Given>> entries(
+      GivenValues others, ConductorFile file, List<Fault> faults) {
     Map<String, Map<String, Given>> entries = new LinkedHashMap<>();
     file.publishers().forEach((name, fields) -> merge(entries, name, fields));
     others.publishers().forEach((name, fields) -> merge(entries, name, fields));
-    // One that is known by another way is meant if the environment would write its name so.
     others
         .variables()
         .forEach(
-            (spelling, fields) ->
-                merge(
-                    entries,
-                    entries.keySet().stream()
-                        .filter(name -> Key.environmentName(name).equals(spelling))
-                        .findFirst()
-                        .orElse(spelling.toLowerCase(Locale.ROOT).replace('_', '-')),
-                    fields));
+            (spelling, fields) -> {
+              // One that is known by another way is meant if the environment writes its name so.
+              List<String> meant =
+                  entries.keySet().stream()
+                      .filter(name -> Key.environmentName(name).equals(spelling))
+                      .toList();
+              if (meant.size() > 1) {
+                Given first = fields.values().iterator().next();
+                faults.add(first.fault("may mean any of " + String.join(", ", meant)));
+              }
+              merge(
+                  entries,
+                  meant.isEmpty()
+                      ? spelling.toLowerCase(Locale.ROOT).replace('_', '-')
+                      : meant.get(0),
+                  fields);
+            });
     return entries;
   }
 
@@ -188,6 +197,32 @@ record Settings(
     entries.forEach((name, fields) -> made.add(name, where(name), fields));
     faults.addAll(made.faults());
     publishers.putAll(made.publishers());
+  }
+
+  /**
+   * All that there is to show of it, secrets masked.
+   *
+   * @param inForce values by key, which are those of the start
+   */
+  List<Setting> shown(Map<String, Given> inForce) {
+    Map<String, Given> others = new LinkedHashMap<>(inForce);
+    List<Setting> shown = new ArrayList<>();
+    for (Key key : Key.ALL) {
+      Given given = others.remove(key.name());
+      String value = given == null ? key.standard() : given.value();
+      String origin = given == null ? Given.DEFAULT : given.origin();
+      boolean masked = key.secret() && value != null;
+      shown.add(new Setting(key.name(), masked ? "***" : value, origin));
+    }
+    others.forEach((key, given) -> shown.add(new Setting(key, given.value(), given.origin())));
+    entries.forEach(
+        (name, fields) ->
+            fields.forEach(
+                (field, given) ->
+                    shown.add(
+                        new Setting(
+                            Key.publisherKey(name, field), given.value(), given.origin()))));
+    return shown;
   }
 
   /** Where an operator finds a publisher's entry. */

@@ -40,7 +40,7 @@ final class RpcConnection {
   private final Limits limits;
   private final RpcMeter meter;
   private final RpcCalls calls;
-  private Context context;
+  private final Context context;
 
   private byte[] bytes = new byte[0];
   private int start;
@@ -64,11 +64,11 @@ final class RpcConnection {
     this.socket = socket;
     this.limits = limits;
     this.meter = meter;
+    this.context = vertx.getOrCreateContext();
     this.calls = new RpcCalls(conductor, meter, socket.remoteAddress().hostAddress());
   }
 
   void start() {
-    context = vertx.getOrCreateContext();
     socket.exceptionHandler(e -> LOG.debugf(e, "rpc peer %s", socket.remoteAddress()));
     socket.handler(
         chunk -> {

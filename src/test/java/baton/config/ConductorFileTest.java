@@ -376,14 +376,13 @@ class ConductorFileTest {
 
   @Test
   void file_thatIsNotThere_isNone(@TempDir Path folder) {
-    assertThat(PublisherFile.at(folder.resolve("none.json").toString()).read())
-        .isEqualTo(ConductorFile.NONE);
-    assertThat(PublisherFile.at("").read()).isEqualTo(ConductorFile.NONE);
+    assertThat(PublisherFile.at(folder.resolve("none.json").toString()).read()).isEmpty();
+    assertThat(PublisherFile.at("").read()).isEmpty();
   }
 
   @Test
   void file_thatIsADirectory_isRefused(@TempDir Path folder) {
-    assertThat(fault(PublisherFile.at(folder.toString()).read()))
+    assertThat(fault(PublisherFile.at(folder.toString()).read().orElseThrow()))
         .startsWith(folder + ": cannot be read");
   }
 
@@ -393,7 +392,7 @@ class ConductorFileTest {
     try (var file = new java.io.RandomAccessFile(path.toFile(), "rw")) {
       file.setLength(ConductorFile.MAX_BYTES + 1L);
     }
-    assertThat(fault(PublisherFile.at(path.toString()).read()))
+    assertThat(fault(PublisherFile.at(path.toString()).read().orElseThrow()))
         .isEqualTo(path + ": is longer than " + ConductorFile.MAX_BYTES + " bytes");
   }
 
@@ -408,6 +407,7 @@ class ConductorFileTest {
   @Test
   void file_asItIsWritten_isRead(@TempDir Path folder) throws Exception {
     Path path = Files.writeString(folder.resolve("a.json"), publisher("\"type\": \"vLLM\""));
-    assertThat(values(PublisherFile.at(path.toString()).read(), "a")).containsEntry("type", "vLLM");
+    assertThat(values(PublisherFile.at(path.toString()).read().orElseThrow(), "a"))
+        .containsEntry("type", "vLLM");
   }
 }

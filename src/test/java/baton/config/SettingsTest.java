@@ -61,7 +61,7 @@ class SettingsTest {
             new ConfigSourceFactory() {
               @Override
               public Iterable<ConfigSource> getConfigSources(ConfigSourceContext context) {
-                read.add(GivenValues.read(context, environment, Settings.OTHER_KEYS));
+                read.add(GivenValues.read(context, Settings.OTHER_KEYS));
                 return List.of();
               }
             })
@@ -640,5 +640,55 @@ class SettingsTest {
     assertThat(fault()).startsWith("baton.publishers.a.endpoint in ").contains("${POD_IP}");
     properties.put("POD_IP", "10.0.0.1");
     assertThat(settings().publishers().get("a").endpoint()).isEqualTo("tcp://10.0.0.1:5557");
+    environment.put("BATON_PUBLISHERS_A_ENDPOINT", "tcp://${POD_IP}:5558");
+    assertThat(settings().publishers().get("a").endpoint()).isEqualTo("tcp://10.0.0.1:5558");
+  }
+
+  @Test
+  void expression_inASecret_isNotShown() {
+    environment.put("BATON_ADMIN_TOKEN", "s3cr${x}word");
+    assertThat(fault())
+        .isEqualTo("BATON_ADMIN_TOKEN in the environment: refers to what nobody has given");
+  }
+
+  @Test
+  void variable_withDots_isTheKey() {
+    environment.put("baton.zmq.threads", "2");
+    environment.put("baton.nonsense", "1");
+    environment.put("baton.publishers.a.type", "x");
+    assertThat(settings().values().get("baton.zmq.threads").value()).isEqualTo("2");
+    assertThat(faults())
+        .contains("baton.nonsense in the environment: is no key of Baton's")
+        .anyMatch(f -> f.startsWith("baton.publishers.a.type in the environment: must be vLLM"));
+  }
+
+  @Test
+  void variable_thatMayMeanTwoPublishers_isRefused() {
+    give(properties, "a-b");
+    give(properties, "a_b");
+    properties.put("baton.publishers.a_b.endpoint", "tcp://h:5559");
+    environment.put("BATON_PUBLISHERS_A_B_LORA_NAME", "l");
+    assertThat(faults())
+        .anySatisfy(
+            fault ->
+                assertThat(fault)
+                    .startsWith("BATON_PUBLISHERS_A_B_LORA_NAME in the environment: may mean any")
+                    .contains("a-b", "a_b"));
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"10.0.0.300", "10.0.0", "10.0.0.1.", "1", "1.2.3.4.5", "00010.0.0.1"})
+  void host_ofDigitsThatIsNoAddress_isRefused(String host) {
+    give(properties, "a");
+    properties.put("baton.publishers.a.endpoint", "tcp://" + host + ":5557");
+    assertThat(fault()).contains("names no address: " + host);
+  }
+
+  @ParameterizedTest
+  @ValueSource(strings = {"10.0.0.1", "255.255.255.255", "0.0.0.0", "1.2.3.4a", "vllm-0.engines"})
+  void host_thatIsAnAddressOrAName_isAccepted(String host) {
+    give(properties, "a");
+    properties.put("baton.publishers.a.endpoint", "tcp://" + host + ":5557");
+    assertThat(faults()).isEmpty();
   }
 }

@@ -136,7 +136,7 @@ final class PodRules {
       if (name.equals("QUARKUS_SHUTDOWN_DELAY")) {
         int delay = Integer.parseInt(variable.path("value").asText().replace("S", ""));
         expect(
-            pod.at("/spec/terminationGracePeriodSeconds").asInt() > delay + 5,
+            pod.at("/spec/terminationGracePeriodSeconds").asInt() > delay + 10,
             "spec.template.spec.terminationGracePeriodSeconds",
             "is too short for its delay of " + delay + " s and the requests in flight");
       }
