@@ -43,9 +43,9 @@ final class BatonProcess implements AutoCloseable {
   static BatonProcess start(
       Path folder, int port, Map<String, String> environment, String... properties) {
     try {
-      List<String> arguments = new ArrayList<>(List.of(properties));
-      arguments.add("quarkus.http.port=" + port);
-      ProcessBuilder builder = new ProcessBuilder(command(arguments));
+      List<String> options = new ArrayList<>(List.of("-Dquarkus.http.port=" + port));
+      List.of(properties).forEach(property -> options.add("-D" + property));
+      ProcessBuilder builder = builder(options);
       builder.environment().putAll(environment);
       Path output = Files.createTempFile(folder, "baton", ".log");
       builder.redirectErrorStream(true).redirectOutput(output.toFile());
@@ -55,8 +55,13 @@ final class BatonProcess implements AutoCloseable {
     }
   }
 
-  /** What starts the artifact that was built, which other tests have started for them. */
-  static List<String> command(List<String> properties) throws IOException {
+  /**
+   * What starts the artifact that was built, which other tests have started for them, with nothing
+   * of what this machine has configured.
+   *
+   * @param options {@code -D} and the like
+   */
+  static ProcessBuilder builder(List<String> options) throws IOException {
     Path target = Path.of(System.getProperty("native.image.path")).getParent();
     Properties artifact = new Properties();
     try (InputStream in = Files.newInputStream(target.resolve("quarkus-artifact.properties"))) {
@@ -66,11 +71,15 @@ final class BatonProcess implements AutoCloseable {
     List<String> command = new ArrayList<>();
     boolean binary = artifact.getProperty("type").startsWith("native");
     command.add(binary ? path : Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    properties.forEach(property -> command.add("-D" + property));
+    command.addAll(options);
     if (!binary) {
-      command.addAll(List.of("-jar", path));
+      // They do not live for long, so compiling well does not pay.
+      command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", path));
     }
-    return command;
+    ProcessBuilder builder = new ProcessBuilder(command);
+    builder.environment().keySet().removeIf(v -> v.matches("(BATON|QUARKUS|CONDUCTOR|SG)_.*"));
+    builder.environment().put("CONDUCTOR_CONFIG_PATH", "");
+    return builder;
   }
 
   static int freePort() {

@@ -3,7 +3,6 @@ package baton.it;
 import static org.assertj.core.api.Assertions.assertThat;
 
 import java.io.IOException;
-import java.io.InputStream;
 import java.io.UncheckedIOException;
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
@@ -15,7 +14,6 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Properties;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
@@ -355,10 +353,7 @@ class StartRefusalIT {
     }
     Path output = directory.resolve("output");
     Path errors = directory.resolve("errors");
-    ProcessBuilder builder = new ProcessBuilder(command(start.options));
-    // Nothing of what this machine has configured.
-    builder.environment().keySet().removeIf(v -> v.matches("(BATON|QUARKUS|CONDUCTOR|SG)_.*"));
-    builder.environment().put("CONDUCTOR_CONFIG_PATH", "");
+    ProcessBuilder builder = BatonProcess.builder(start.options);
     builder.environment().putAll(start.environment);
     builder.directory(directory.toFile());
     builder.redirectOutput(output.toFile()).redirectError(errors.toFile());
@@ -369,25 +364,6 @@ class StartRefusalIT {
     } finally {
       process.destroyForcibly();
     }
-  }
-
-  /** What starts the artifact that was built, which the other tests have started for them. */
-  private static List<String> command(List<String> options) throws IOException {
-    Path target = Path.of(System.getProperty("native.image.path")).getParent();
-    Properties artifact = new Properties();
-    try (InputStream in = Files.newInputStream(target.resolve("quarkus-artifact.properties"))) {
-      artifact.load(in);
-    }
-    String path = target.resolve(artifact.getProperty("path")).toString();
-    List<String> command = new ArrayList<>();
-    boolean binary = artifact.getProperty("type").startsWith("native");
-    command.add(binary ? path : Path.of(System.getProperty("java.home"), "bin", "java").toString());
-    command.addAll(options);
-    if (!binary) {
-      // They live for a second or two, so compiling well does not pay.
-      command.addAll(List.of("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-jar", path));
-    }
-    return command;
   }
 
   @ParameterizedTest
