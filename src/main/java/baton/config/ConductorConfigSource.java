@@ -23,11 +23,15 @@ final class ConductorConfigSource implements ConfigSource {
   private final Map<String, String> properties;
 
   ConductorConfigSource(
-      GivenValues others, PublisherFile file, PublisherFile.Look look, ConductorFile content) {
+      GivenValues others,
+      PublisherFile file,
+      PublisherFile.Look look,
+      ConductorFile content,
+      Settings settings) {
     this.others = others;
     this.file = file;
     this.look = look;
-    this.settings = Settings.of(others, content);
+    this.settings = settings;
     Map<String, String> properties = new HashMap<>();
     content.ports().forEach((key, port) -> properties.put(key, port.value()));
     content

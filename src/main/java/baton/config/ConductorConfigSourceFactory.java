@@ -23,10 +23,10 @@ public final class ConductorConfigSourceFactory implements ConfigSourceFactory {
     Given path = others.values().get(ConductorConfigSource.PATH);
     PublisherFile file = PublisherFile.at(path == null ? null : path.value());
     PublisherFile.Look look = file.look();
-    var source =
-        new ConductorConfigSource(others, file, look, file.read().orElse(ConductorFile.NONE));
-    refuse(source.settings.faults());
-    return List.of(source);
+    ConductorFile content = file.read().orElse(ConductorFile.NONE);
+    Settings settings = Settings.of(others, content);
+    refuse(settings.faults());
+    return List.of(new ConductorConfigSource(others, file, look, content, settings));
   }
 
   /**
