@@ -53,12 +53,8 @@ final class Assembly {
   @Produces
   @Singleton
   CacheSize promptEmbedsSize(Config values, BatonConfig config) {
-    String gib = values.getConfigValue(CacheSize.VARIABLE).getRawValue();
-    try {
-      return CacheSize.here(gib, config.promptEmbeds().maxUploadBytes());
-    } catch (IllegalArgumentException e) {
-      throw cannotStart(e.getMessage());
-    }
+    String gib = values.getConfigValue(CacheSize.VARIABLE).getValue();
+    return CacheSize.here(gib, config.promptEmbeds().maxUploadBytes());
   }
 
   @Produces

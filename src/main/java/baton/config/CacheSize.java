@@ -75,7 +75,6 @@ public record CacheSize(long bytes, long uploadBytes) {
   }
 
   private static IllegalArgumentException wrong(String value, String problem, Throwable cause) {
-    String shown = value.length() > 64 ? value.substring(0, 64) + "…" : value;
-    return new IllegalArgumentException(VARIABLE + "=\"" + shown + "\" " + problem, cause);
+    return new IllegalArgumentException(VARIABLE + "=" + Key.quoted(value) + " " + problem, cause);
   }
 }

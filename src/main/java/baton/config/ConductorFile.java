@@ -168,8 +168,7 @@ record ConductorFile(
     }
 
     private static String shown(JsonNode value) {
-      String text = value.toString();
-      return ", not " + (text.length() > 64 ? text.substring(0, 64) + "…" : text);
+      return ", not " + Key.shortened(value.toString());
     }
 
     private Given given(String where, String value) {

@@ -125,6 +125,10 @@ record Key(String name, Class<?> type, String standard, long min, long max, bool
   }
 
   static String quoted(String value) {
-    return '"' + (value.length() > 64 ? value.substring(0, 64) + "…" : value) + '"';
+    return '"' + shortened(value) + '"';
+  }
+
+  static String shortened(String value) {
+    return value.length() > 64 ? value.substring(0, 64) + "…" : value;
   }
 }

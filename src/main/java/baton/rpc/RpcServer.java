@@ -15,6 +15,7 @@ import jakarta.enterprise.event.Observes;
 import jakarta.inject.Inject;
 import jakarta.inject.Singleton;
 import java.time.Duration;
+import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
@@ -52,8 +53,8 @@ public final class RpcServer {
       ConductorFunctions conductor,
       Vertx vertx,
       MeterRegistry registry,
-      @ConfigProperty(name = "quarkus.shutdown.timeout") Duration drainTimeout) {
-    this.drainTimeout = drainTimeout;
+      @ConfigProperty(name = "quarkus.shutdown.timeout") Optional<Duration> drainTimeout) {
+    this.drainTimeout = drainTimeout.orElse(Duration.ZERO);
     this.config = config.rpc();
     this.conductor = conductor;
     this.vertx = vertx;
@@ -77,6 +78,9 @@ public final class RpcServer {
   /** Lets requests be finished that have begun; idle connections are closed at once. */
   void stop(@Observes ShutdownEvent event) throws InterruptedException, ExecutionException {
     draining = true;
+    if (drainTimeout.isZero()) {
+      return; // nobody is to be waited for
+    }
     open.forEach(RpcConnection::drain);
     finishDraining();
     try {

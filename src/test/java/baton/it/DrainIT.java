@@ -113,4 +113,18 @@ class DrainIT {
     }
     assertThat(baton.said()).contains("1 RPC connections had a request that did not end in time");
   }
+
+  @Test
+  void terminated_withoutATimeout_waitsForNobody() throws IOException {
+    int port = BatonProcess.freePort();
+    // An empty value is none.
+    start("0S", "baton.rpc.port=" + port, "quarkus.shutdown.timeout=");
+    try (Socket socket = new Socket("127.0.0.1", port)) {
+      socket.getOutputStream().write(LIST_SERVICES, 0, 5);
+      eventually(() -> assertThat(baton.router().metric("baton_rpc_buffered_bytes")).isPositive());
+      baton.terminate();
+      assertThat(baton.exitCode()).as(baton.said()).isZero();
+    }
+    assertThat(baton.said()).doesNotContain("did not end in time");
+  }
 }

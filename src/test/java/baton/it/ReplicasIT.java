@@ -52,6 +52,7 @@ class ReplicasIT {
     for (int i = 0; i < 3; i++) {
       Map<String, String> environment = new HashMap<>();
       environment.put("CONDUCTOR_CONFIG_PATH", config.path().toString());
+      environment.put("SG_PROMPT_EMBEDS_CACHE_GIB", "${NOBODY_SAYS:0.0625}");
       if (i == 2) {
         // It hears of the first engine by way of a relay.
         environment.put("BATON_PUBLISHERS_ONE_ENDPOINT", TO_ONE.endpoint());
@@ -233,12 +234,20 @@ class ReplicasIT {
         .containsEntry("baton.admin.token", "*** from system properties")
         .containsEntry("baton.rpc.port", "0 from system properties")
         .containsEntry("baton.zmq.io-threads", "1 from default")
+        .containsEntry("SG_PROMPT_EMBEDS_CACHE_GIB", "0.0625 from the environment")
         .containsEntry("baton.publishers.one.endpoint", TO_ONE.endpoint() + " from the environment")
         .containsEntry("baton.publishers.two.endpoint", TWO.endpoint() + " from " + config.path());
   }
 
   @Test
   @Order(6)
+  void cacheSize_byAnExpression_isItsValue() {
+    assertThat(REPLICAS.get(0).router().metric("cache_capacity_bytes{cache=prompt_embeds}"))
+        .isEqualTo(1L << 26);
+  }
+
+  @Test
+  @Order(7)
   void publishers_ofTheInterface_areNotTheFiles() {
     BatonProcess baton = REPLICAS.get(0);
     PlayedEngine own = PlayedEngine.of("m", "five");
